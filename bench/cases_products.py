@@ -102,9 +102,9 @@ def _graph(name: str, build: Callable[..., Built], sizes: tuple[int, ...], small
 
 
 #: Of each epilogue, shapes (rows, outputs, inputs): here and above, squares of 8192 have two or more
-#: epilogues, those of short sums all five.  The longest sum has one, like most large shapes: the library takes
-#: these with any epilogue.  Large shapes lie apart, so that processes that take the cases in turn do not hold
-#: many of them at once.
+#: epilogues, those of short sums all five.  The longest sum has one, like most large shapes: the library
+#: takes these with any epilogue.  Large shapes lie apart, so that processes that take the cases in turn do
+#: not hold many of them at once.
 _BY_EPILOGUE: tuple[tuple[str, Callable[..., Built], tuple[tuple[int, int, int], ...]], ...] = (
     (
         "biased",

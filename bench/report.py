@@ -52,8 +52,8 @@ LEGENDS = {
     "the last compiler is; `=` where the intervals p10 to p90 overlap; `!` after the time of a wrong answer.",
     "further": "As above, of graphs and shapes that no rule was written for.",
     "contractions": "As above, of products: few rows times weights of 16, 8 and 4 bits, more rows, short "
-    "sums, squares, and the projections of Llama 3 for prompts of 1024, 4096 and 16384 tokens. Names end with "
-    "rows, columns and summed elements.",
+    "sums, squares, and the projections of Llama 3 for prompts of 1024, 4096 and 16384 tokens. Names end "
+    "with rows, columns and summed elements.",
     "wild": "Device time in microseconds, wall time of one call among calls back to back in brackets. A loss "
     "is timed with its gradients. `=` and `!` mean what they mean for the graphs.",
     "user-kernels": "Device time in microseconds; in brackets, `=` and `!` as for the graphs. `fuse-apart` "

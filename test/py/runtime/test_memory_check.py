@@ -26,7 +26,7 @@ def program(x, v, w):
 
 @pytest.fixture(scope="module")
 def module():
-    compiled = Compiled(program, {"interpret_level": "planned", "hardware": "h200"})
+    compiled = Compiled(program, {"interpret_level": "planned", "hardware": "h200", "products": "auto"})
     compiled(*arguments())
     torch._dynamo.reset()
     return compiled.graphs[0].module
@@ -68,7 +68,7 @@ def test_a_view_that_a_torch_op_wrote_to_goes_with_its_storage():
         return torch.cat([x @ v, x @ w], 1).exp().sum(0)
 
     args = [torch.randn(8, 8), torch.randn(8, 8), torch.randn(8, 16)]
-    compiled = Compiled(halves, {"interpret_level": "planned", "hardware": "h200"})
+    compiled = Compiled(halves, {"interpret_level": "planned", "hardware": "h200", "products": "auto"})
     compiled(*args)
     torch._dynamo.reset()
     module = compiled.graphs[0].module
@@ -78,7 +78,6 @@ def test_a_view_that_a_torch_op_wrote_to_goes_with_its_storage():
     assert memory.peak == planned_peak(module)
 
 
-@pytest.mark.products("auto")  # a product is a call
 def test_an_alias_that_outlives_its_free(module):
     with pytest.raises(MemoryPlanError, match="is held by something else after `del t"):
         run(module, hold=[])
