@@ -9,7 +9,7 @@ from ..compiler.base.products import ProductOp
 from ..compiler.base.remarks import Remarks
 from ..compiler.ir.defining import defining_op
 from ..compiler.ir.dialects import fuse
-from ..compiler.ir.kernel import is_kernel, is_tiled, kernel_ties
+from ..compiler.ir.kernel import extern_arguments, is_kernel, is_tiled, kernel_ties
 from ..compiler.ir.layout import TensorSpec
 from ..compiler.ir.storage import callee_name, operand_number
 from ..compiler.ir.views import is_reshape
@@ -184,9 +184,8 @@ def _users(value: ir.Value) -> Iterator[ir.Operation]:
 def _refusal(program: Program, product: ir.Operation, found: _Activation) -> tuple[str, str] | None:
     """The rule and the reason why a product does not compute an activation, or None."""
     callee = program.callee(product)
-    arguments = list(ir.ArrayAttr(callee.attributes["fuse.args"]))
-    scaled = len(ir.DictAttr(callee.attributes["fuse.kwargs"])) > 0
-    if scaled or not all(isinstance(a, fuse.Arg) for a in arguments):
+    arguments, named = extern_arguments(callee.attributes)
+    if named or not all(isinstance(a, fuse.Arg) for a in arguments):
         return "factors", "is scaled, and stays apart from the activation behind it"
     *added, left, right = (TensorSpec.of(product.operands[operand_number(a)].type) for a in arguments)
     result = TensorSpec.of(product.results[0].type)
@@ -246,7 +245,7 @@ def _replace(
 ) -> None:
     """Puts the op that computes the activation in the place of the product."""
     callee, result = program.callee(product), product.results[0]
-    given = [product.operands[operand_number(a)] for a in ir.ArrayAttr(callee.attributes["fuse.args"])]
+    given = [product.operands[operand_number(a)] for a in extern_arguments(callee.attributes)[0]]
     operands = [*([zeros.like(product)] if op.added is None else []), *given]
     declared = declare(
         program,

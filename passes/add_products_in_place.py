@@ -12,7 +12,7 @@ from ..compiler.analysis.program.storage_accesses import StorageAccesses
 from ..compiler.base.products import product_op
 from ..compiler.base.remarks import Remarks
 from ..compiler.ir.defining import defining_op
-from ..compiler.ir.kernel import is_kernel, is_tiled, kernel_ties, string
+from ..compiler.ir.kernel import extern_arguments, is_kernel, is_tiled, kernel_ties, string
 from ..compiler.ir.layout import TensorSpec
 from ..compiler.ir.sizes import hints_of
 from ..compiler.ir.storage import callee_name, operand_number
@@ -249,7 +249,7 @@ def _replace(program: Program, found: _Sum) -> list[ir.Value]:
     adding = program.callee(total)
     made = TensorSpec.of(product.results[0].type)
     matrix = reshaped(found.kept, made.type(), total)
-    given = ir.ArrayAttr(program.callee(product).attributes["fuse.args"])
+    given, _ = extern_arguments(program.callee(product).attributes)
     arguments = [matrix, *product.operands]
     numbers = [0, *(1 + operand_number(a) for a in given)]
     declared = declare(

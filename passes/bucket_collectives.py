@@ -10,6 +10,7 @@ from ..compiler.analysis.program.buckets import Buckets, name_of, written
 from ..compiler.analysis.program.dependences import extern_name
 from ..compiler.analysis.program.program_order import sequence
 from ..compiler.base.remarks import Remarks
+from ..compiler.ir.kernel import extern_arguments
 from ..compiler.mlir import func, ir
 from .analysis_manager import AnalysisManager
 from .helpers.collective_moves import has_symbolic_sizes, schedulable
@@ -158,7 +159,7 @@ def _start_as_one(program: Program, calls: Sequence[ir.Operation]) -> None:
         if n in callee.attributes
     }
     attributes["fuse.extern"] = ir.StringAttr.get(COALESCED[op])
-    tail = list(ir.ArrayAttr(callee.attributes["fuse.args"]))[1:]
+    tail = extern_arguments(callee.attributes)[0][1:]
     attributes["fuse.args"] = ir.ArrayAttr.get([ir.ArrayAttr.get(tensors), *tail])
     for key, attribute in attributes.items():
         made.attributes[key] = attribute

@@ -13,7 +13,7 @@ from ..compiler.base.products import ProductOp
 from ..compiler.base.remarks import Remarks
 from ..compiler.index import Expr, const, contiguous_strides, sym
 from ..compiler.ir.defining import defining_op
-from ..compiler.ir.kernel import attribute_items, is_kernel, is_tiled, kernel_ties
+from ..compiler.ir.kernel import extern_arguments, is_kernel, is_tiled, kernel_ties
 from ..compiler.ir.layout import TensorSpec
 from ..compiler.ir.storage import callee_name
 from ..compiler.ir.views import made_alone, users_of
@@ -273,17 +273,15 @@ def _write_part(
     operands = [*product.operands, out]
     written = library_product(callee)
     assert written is not None, "it is a product"
+    given, named = extern_arguments(callee.attributes)
     declared = declare(
         program,
         callee,
         f"{written.name}_out",
         f"aten.{written.name}.{written.out}",
         ([v.type for v in operands], out.type),
-        list(ir.ArrayAttr(callee.attributes["fuse.args"])),
-        {
-            **dict(attribute_items(callee.attributes["fuse.kwargs"])),
-            "out": argument_of(len(operands) - 1),
-        },
+        given,
+        {**named, "out": argument_of(len(operands) - 1)},
         writes=len(operands) - 1,
     )
     new = program.recall(product, declared, operands, [out.type])

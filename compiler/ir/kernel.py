@@ -220,6 +220,17 @@ def attribute_items(attribute: ir.Attribute) -> Iterator[tuple[str, ir.Attribute
         yield named.name, named.attr
 
 
+def extern_arguments(
+    declared: "ir.OpAttributeMap | Mapping[str, ir.Attribute]",
+) -> tuple[list[ir.Attribute], dict[str, ir.Attribute]]:
+    """The positional and the named arguments of an extern op, of the attributes of its declaration, which
+    leaves out what is empty.
+    """
+    positional = list(ir.ArrayAttr(declared["fuse.args"])) if "fuse.args" in declared else []
+    named = dict(attribute_items(declared["fuse.kwargs"])) if "fuse.kwargs" in declared else {}
+    return positional, named
+
+
 def argument_attributes(func: ir.Operation) -> list[dict[str, ir.Attribute]]:
     """One dict for each argument of a function."""
     count = len(ir.FunctionType(ir.TypeAttr(func.attributes["function_type"]).value).inputs)

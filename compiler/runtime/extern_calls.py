@@ -7,7 +7,7 @@ from typing import Any
 import torch
 
 from ..ir.dialects import fuse
-from ..ir.kernel import attribute_items, string
+from ..ir.kernel import attribute_items, extern_arguments, string
 from ..ir.storage import operand_number
 from ..mlir import ir
 from .errors import RunError
@@ -39,15 +39,11 @@ class ExternCall:
         self.location = declaration.location
         self.function = resolve(self.name, self.location)
         self._objects, self._device, self._float64 = objects, device, float64
-        self._args = (
-            [self._getter(a) for a in ir.ArrayAttr(attributes["fuse.args"])]
-            if "fuse.args" in attributes
-            else []
-        )
+        given, named = extern_arguments(attributes)
+        self._args = [self._getter(a) for a in given]
         self._kept = (
             list(ir.DenseI64ArrayAttr(attributes["fuse.returns"])) if "fuse.returns" in attributes else None
         )
-        named = dict(attribute_items(attributes["fuse.kwargs"])) if "fuse.kwargs" in attributes else {}
         self._kwargs = {name: self._getter(a) for name, a in named.items()}
 
     def __call__(self, operands: Sequence[Any]) -> list[Any]:

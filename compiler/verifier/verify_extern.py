@@ -1,6 +1,8 @@
 """Rules of extern declarations: how ``fuse.args`` and ``fuse.kwargs`` rebuild a call."""
 
+from ..base.product_forms import product_form
 from ..ir.dialects.fuse import Arg, Torch, Tuple
+from ..ir.kernel import extern_arguments
 from ..mlir import ir
 from .rules import (
     Broken,
@@ -26,6 +28,7 @@ def verify_extern(func: ir.Operation, report: Report) -> None:
     used = report.check(func, _arguments, func)
     if used is not None:
         report.check(func, _all_used, func, used)
+        report.check(func, _product, func)
     report.check(func, _ranks, func)
     report.check(func, _storage, func, report)
     report.check(func, _symbols, func)
@@ -38,6 +41,18 @@ def _declaration(func: ir.Operation) -> None:
         raise Broken("expected fuse.extern to name an op, got an empty name")
     if len(func.regions[0].blocks):
         raise Broken("expected an extern op to be a declaration, got a body")
+
+
+def _product(func: ir.Operation) -> None:
+    """A sum of products has two factors and gives one tensor: passes look for both."""
+    name = text_of(func.attributes["fuse.extern"], "fuse.extern")
+    if product_form(name) is None:
+        return
+    made = [isinstance(t, ir.RankedTensorType) for t in function_type(func).results]
+    given, named = extern_arguments(func.attributes)
+    taken = [a for a in (*given, *named.values()) if isinstance(a, Arg)]
+    if made != [True] or len(taken) < 2:
+        raise Broken(f"expected {name} to take two tensors at least and to give one")
 
 
 def _arguments(func: ir.Operation) -> set[int]:

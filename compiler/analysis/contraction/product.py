@@ -10,7 +10,7 @@ from ...base.product_forms import TENSORS, EinsumForm, product_form
 from ...index import Expr, const, sym
 from ...ir.contractions import ACCUMULATORS, PRECISIONS
 from ...ir.dialects import fuse
-from ...ir.kernel import attribute_items, string
+from ...ir.kernel import extern_arguments, string
 from ...ir.layout import TensorSpec
 from ...ir.storage import operand_number
 from ...mlir import ir
@@ -204,8 +204,7 @@ _RESULTS = {"f64": ("f64",), "f32": ("f32", "f16", "bf16"), "i32": ("i32",), "i6
 def _arguments(attributes: Attributes, form: EinsumForm) -> dict[str, ir.Attribute] | None:
     """The arguments of a call by their roles, without those that are None or free; None where one has a value
     with which the op does not have the form."""
-    positional = list(ir.ArrayAttr(attributes["fuse.args"]))
-    named = dict(attribute_items(attributes["fuse.kwargs"]))
+    positional, named = extern_arguments(attributes)
     names = list(form.roles)
     if len(positional) > len(names) or named.keys() - set(names[len(positional) :]):
         return None

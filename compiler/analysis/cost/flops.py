@@ -5,6 +5,7 @@ from collections.abc import Callable
 from ...base.products import Shape, product_op
 from ...index import Expr
 from ...ir.dialects import fuse
+from ...ir.kernel import extern_arguments
 from ...ir.layout import TensorSpec
 from ...ir.storage import operand_number
 from ...mlir import ir
@@ -32,4 +33,4 @@ def flops_of(
 
 def _arguments(callee: ir.Operation) -> list[fuse.Arg]:
     """The arguments of a torch op that are operands of its calls, in its order."""
-    return [a for a in ir.ArrayAttr(callee.attributes["fuse.args"]) if isinstance(a, fuse.Arg)]
+    return [a for a in extern_arguments(callee.attributes)[0] if isinstance(a, fuse.Arg)]

@@ -19,6 +19,7 @@ from functools import cached_property
 
 from ...base.hardware import Hardware
 from ...base.transfers import Transfer
+from ...ir.kernel import extern_arguments
 from ...ir.layout import TensorSpec
 from ...ir.views import users_of
 from ...mlir import ir
@@ -54,12 +55,13 @@ class Kind:
         if node.callee is None or len(node.operands) != 1 or len(node.results) != 1:
             return None
         name, attributes = extern_name(node.callee), node.callee.attributes
-        if name not in COALESCED or len(ir.DictAttr(attributes["fuse.kwargs"])):
+        arguments, named = extern_arguments(attributes)
+        if name not in COALESCED or named:
             return None
         spec = TensorSpec.of(node.op.operands[0].type)
         if not spec.is_contiguous:
             return None
-        tail = tuple(ir.ArrayAttr(attributes["fuse.args"]))[1:]
+        tail = tuple(arguments[1:])
         return Kind(name, tail, spec.element, spec.device) if tail else None
 
 

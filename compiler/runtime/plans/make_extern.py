@@ -5,7 +5,7 @@ from typing import Any
 
 from ...analysis.program.dependences import extern_mutated
 from ...ir.dialects import fuse
-from ...ir.kernel import attribute_items, string
+from ...ir.kernel import attribute_items, extern_arguments, string
 from ...ir.storage import aliased_operands, operand_number
 from ...mlir import ir
 from ..extern_calls import literal, torch_name
@@ -37,15 +37,14 @@ def extern_of(name: str, declaration: ir.Operation) -> Extern:
         named = torch_name(attribute)
         return _plain(literal(attribute, op, declaration.location)) if named is None else Named(named)
 
-    arguments = ir.ArrayAttr(attributes["fuse.args"]) if "fuse.args" in attributes else ()
-    keywords = attribute_items(attributes["fuse.kwargs"]) if "fuse.kwargs" in attributes else ()
+    arguments, keywords = extern_arguments(attributes)
     leaves = tuple(ir.DenseI64ArrayAttr(attributes["fuse.returns"])) if "fuse.returns" in attributes else None
     return Extern(
         name,
         op,
         len(operands),
         tuple(map(argument, arguments)),
-        tuple((key, argument(a)) for key, a in keywords),
+        tuple((key, argument(a)) for key, a in keywords.items()),
         len(type_.results),
         leaves,
         tuple(sorted(places[n] for n in extern_mutated(declaration))),

@@ -256,3 +256,16 @@ func.func private @fill(%o: tensor<8xf32>) -> tensor<8xf32>
 // ops of other dialects have no place in a module
 // expected-error@+1 {{'arith.constant' op is not allowed at the top of a module: expected func.func and tt.func}}
 %zero = arith.constant 0.0 : f32
+
+// -----
+
+// a product without a result, or of one factor
+// expected-error@+1 {{'func.func' op expected aten.mm.default to take two tensors at least and to give one}}
+func.func private @mm(tensor<8x8xf32>, tensor<8x8xf32>)
+    attributes {fuse.extern = "aten.mm.default", fuse.args = [#fuse.arg<0 : i64>, #fuse.arg<1 : i64>], fuse.effect}
+
+// -----
+
+// expected-error@+1 {{'func.func' op expected aten.mm.default to take two tensors at least and to give one}}
+func.func private @mm(tensor<8x8xf32>) -> tensor<8x8xf32>
+    attributes {fuse.extern = "aten.mm.default", fuse.args = [#fuse.arg<0 : i64>]}
