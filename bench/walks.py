@@ -143,7 +143,7 @@ def variants(name: str, rows: int, columns: int) -> dict[str, Callable[[], Any]]
         ):
             yield
 
-    if columns < 64 or columns > 8192 and name in ("ln", "rms"):
+    if columns < 64 or (columns > 8192 and name in ("ln", "rms")):
         return found
     if columns <= 1024:
         other("shares of 4 KB", shares, "_BYTES", 1 << 12)

@@ -39,9 +39,7 @@ class ReductionLanes:
         narrow, ordered = self._index_facts(op)
         size, even = lambda element: self._number(count, element), all(map(self.index.exact, axes))
         threads, weights = 32 * self.tile.num_warps, self._weights(op)
-        return Lanes(
-            positions, mask, shape, size, own, apart, narrow, ordered, even, threads, weights
-        )
+        return Lanes(positions, mask, shape, size, own, apart, narrow, ordered, even, threads, weights)
 
     def _weights(self, op: ir.Operation) -> Shape:
         """The shape in which a ``fuse.welford`` adds up its weights: along the axes that it crosses, and

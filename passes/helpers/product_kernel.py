@@ -134,7 +134,9 @@ class _Body:
         return (arith.mulf if self.floats else arith.muli)(left, right)
 
     def _number(self, value: float) -> ir.Value:
-        return arith.constant(self.wide, value if self.floats else int(value))  # torch refuses 0.5 of integers
+        return arith.constant(
+            self.wide, value if self.floats else int(value)
+        )  # torch refuses 0.5 of integers
 
     def _scaled(self, value: ir.Value, factor: float) -> ir.Value:
         return value if factor == 1.0 else self._multiplied(value, self._number(factor))

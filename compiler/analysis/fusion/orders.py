@@ -11,9 +11,9 @@ from itertools import pairwise
 
 from ...base.hardware import hardware_named
 from ...index import Expr, const
+from ...ir.layout import TensorSpec
 from ...ir.reductions import REDUCTION_OPS
 from ..kernel.accesses import Read, Write, points
-from ...ir.layout import TensorSpec
 from ..kernel.shares import equal_shares
 from .form import FusionTrial
 from .plan import FusionPlan, Instance

@@ -19,7 +19,8 @@ from ...mlir import ir
 #: of the rate).
 HEAVY = 8
 HEAVY_PREFIXES = ("math.", "fuse.libm")
-#: Of functions that libdevice computes in float32 by many instructions, about what sm_90 issues on the usual way.
+#: Of functions that libdevice computes in float32 by many instructions, about what sm_90 issues on the usual
+#: way through them.
 LONG_MATH = {"math.powf": 64, "math.atan2": 48, "math.sin": 32, "math.cos": 32, "math.tan": 48}
 LOAD = 4  #: of a load, with its address: where a kernel loads more often than it has to
 RAND = 48  #: ten Philox rounds

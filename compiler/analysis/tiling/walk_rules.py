@@ -59,9 +59,7 @@ def wide_row_again(shape: KernelShape, hardware: Hardware) -> Tile | None:
     if along not in held or bound is None or not _WIDE < bound <= ROW_ELEMENTS // 2:
         return None
     loads = [a for a in shape.kernel.loads if set(shape.reduced) <= shape.kernel.op_dims[a.op]]
-    if not visits_again(shape, rows) or any(
-        shape.kernel.spec(a.argument).element != "bf16" for a in loads
-    ):
+    if not visits_again(shape, rows) or any(shape.kernel.spec(a.argument).element != "bf16" for a in loads):
         return None
     row = Axis(held, ceil_power(bound), "resident")
     axes = (*grid(shape.parallel, 1), Axis(rows, 1, "looped"), row)

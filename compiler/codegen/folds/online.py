@@ -56,8 +56,8 @@ class Welford(Fold):
         if exact:
             return [mean, *fold_parts(builder, [[v] for v in apart], parts, add)]
         held = [[v, _square(builder, v)] for v in apart]
-        corrected, m2 = corrected(builder, mean, fold_parts(builder, held, parts, both), count)
-        return [corrected, m2, deviations[0], _minus(builder, corrected, mean)]
+        better, m2 = corrected(builder, mean, fold_parts(builder, held, parts, both), count)
+        return [better, m2, deviations[0], _minus(builder, better, mean)]
 
     def start(self, builder: TileBuilder, elements: Sequence[ir.Type], lanes: Lanes) -> Values:
         zero = builder.constant(0.0, elements[0], lanes.folded)
