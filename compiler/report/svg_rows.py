@@ -77,7 +77,7 @@ def dot(x: float, y: float, fill: str, tip: str = "") -> str:
 
 
 def middle(row: int) -> float:
-    """Where the middle of a row is."""
+    """The y of the middle of a row, in pixels."""
     return TOP + ROW * row + ROW / 2
 
 

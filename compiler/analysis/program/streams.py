@@ -47,11 +47,11 @@ class Clock:
         self._sooner = 0.0  # how much sooner collectives are done, as nothing ran beside them
 
     def done(self, start: int) -> float:
-        """When a collective that has started is done, if calls run until then."""
+        """The second at which a collective that has started is done, if calls run until then."""
         return self._done[start] - self._sooner
 
     def ready(self, wait: int) -> float:
-        """When a wait is over, if calls run until then."""
+        """The second at which a wait is over, if calls run until then."""
         start = self.start_of[wait]
         return self.done(start) if start in self._done else 0.0
 

@@ -19,7 +19,7 @@ class TensorArgument:
 
     @property
     def elements(self) -> int:
-        """Of its storage."""
+        """How many elements its storage has."""
         last = sum((size - 1) * stride for size, stride in zip(self.sizes, self.strides, strict=True))
         return self.offset + last + 1
 
