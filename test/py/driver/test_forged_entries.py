@@ -87,7 +87,7 @@ def watch() -> Watch:
 def bodies(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
     """What an entry of each kind stores."""
     folder = tmp_path_factory.mktemp("cache")
-    compiled(folder, model)
+    compiled(folder, model, products="auto")  # one part is a call
     found = {}
     for suffix in (".program", ".captured", ".kernel"):
         path: Path = entries(folder, suffix)[0]
@@ -247,7 +247,6 @@ def is_argument(index: int) -> Callable[[dict[str, Any]], None]:
     return lambda d: d["interface"]["outputs"].__setitem__(0, {"OutputArgument": {"index": index}})
 
 
-@pytest.mark.products("auto")  # the program has a call
 @pytest.mark.parametrize(
     ("change", "said"),
     [
