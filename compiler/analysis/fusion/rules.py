@@ -302,7 +302,7 @@ def recompute(t: FusionTrial) -> Refusal | None:
     for number, (instance, reached) in enumerate(zip(plan.instances, plan.reached, strict=True)):
         member, every = instance.member, count(reached, reached | parallel)
         row = number in t.shared or _varies_by_rows(reached, parallel)
-        own = instance.inlined and (row or not reached)
+        own = instance.inlined and (row or not reached or instance.guard is not None)
         visits[member] = visits.get(member, 0) + (count(reached, reached) if own else every)
         if number in t.shared:
             every = count(reached, reached)

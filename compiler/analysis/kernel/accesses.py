@@ -19,9 +19,6 @@ from ...mlir import ir
 #: of the rate).
 HEAVY = 8
 HEAVY_PREFIXES = ("math.", "fuse.libm")
-#: Of functions that libdevice computes in float32 by many instructions, about what sm_90 issues on the usual
-#: way through them.
-LONG_MATH = {"math.powf": 64, "math.atan2": 48, "math.sin": 32, "math.cos": 32, "math.tan": 48}
 LOAD = 4  #: of a load, with its address: where a kernel loads more often than it has to
 RAND = 48  #: ten Philox rounds
 LIGHT_MATH = frozenset({"math.absf", "math.absi", "math.fma", "math.floor", "math.ceil", "math.copysign"})
@@ -175,8 +172,6 @@ def slots(name: str) -> int:
         return 0
     if name == "fuse.rand":
         return RAND
-    if name in LONG_MATH:
-        return LONG_MATH[name]
     return HEAVY if name.startswith(HEAVY_PREFIXES) and name not in LIGHT_MATH else 1
 
 
