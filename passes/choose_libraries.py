@@ -157,6 +157,8 @@ class ChooseLibraries(AnalysisPass):
         unsupported = product.unsupported()
         if unsupported is not None:
             return _Choice(False, *unsupported)
+        if product.is_short and self.products == "auto":
+            return _Choice(True, "short", "", {"summed": product.size("summed").constant or 0})
         cost, few = around.cost(product), FewRows.of(product, self.max_rows)
         reason = None
         if not isinstance(few, FewRows):
@@ -172,8 +174,6 @@ class ChooseLibraries(AnalysisPass):
             numbers["rows"] = few.rows
         if self.products == "generated":
             return _Choice(True, "kernel", "", numbers)
-        if product.is_short:
-            return _Choice(True, "short", "", {"summed": product.size("summed").constant or 0})
         if reason is not None:
             return _Choice(False, reason.rule, reason.message, numbers)
         if kernel > margin * library:

@@ -1,21 +1,25 @@
-"""A ``fuse.dot`` as a multiplication and a sum."""
+"""The arithmetic of a ``fuse.dot``: factors in the type of the sum, multiplied and added up."""
 
-from ...compiler.mlir import ir
+from ...compiler.mlir import arith, ir
 
-#: From a type of operands to a wider one.
-_EXTENSION = {True: "arith.extf", False: "arith.extsi"}
+
+def widened(value: ir.Value, wide: ir.Type) -> ir.Value:
+    """A scalar in the type of a sum: wider, or its own."""
+    if value.type == wide:
+        return value
+    return (arith.extf if isinstance(wide, ir.FloatType) else arith.extsi)(wide, value)
+
+
+def multiplied(left: ir.Value, right: ir.Value) -> ir.Value:
+    """Two scalars of one type, floats or integers."""
+    return (arith.mulf if isinstance(left.type, ir.FloatType) else arith.muli)(left, right)
 
 
 def expand_dot(op: ir.Operation) -> None:
     """Replaces a ``fuse.dot`` by a multiplication in the type of its result and a ``fuse.reduce``."""
     wide = op.results[0].type
-    floating = isinstance(wide, ir.FloatType)
     with ir.InsertionPoint(op), op.location:
-        operands = [
-            v if v.type == wide else ir.Operation.create(_EXTENSION[floating], [wide], [v]).results[0]
-            for v in op.operands
-        ]
-        product = ir.Operation.create("arith.mulf" if floating else "arith.muli", [wide], operands).results[0]
+        product = multiplied(*(widened(v, wide) for v in op.operands))
         attributes = {"kind": ir.StringAttr.get("sum"), "over": op.attributes["over"]}
         total = ir.Operation.create("fuse.reduce", [wide], [product], attributes).results[0]
     op.results[0].replace_all_uses_with(total)

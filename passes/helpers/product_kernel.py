@@ -8,6 +8,7 @@ from ...compiler.analysis.contraction.product import Product
 from ...compiler.ir.kernel import bounds_of, string
 from ...compiler.ir.storage import device_of
 from ...compiler.mlir import arith, func, ir
+from .dots import multiplied, widened
 from .kernels import dims_attribute, set_signature, text_list, type_symbols
 from .program import Program
 
@@ -87,7 +88,7 @@ class _Body:
                 total = arith.mulf(total, self._load(role))
         if "added" in product.values:
             add = arith.addf if self.floats else arith.addi
-            total = add(total, self._scaled(self._widened(self._load("added")), product.beta))
+            total = add(total, self._scaled(widened(self._load("added"), self.wide), product.beta))
         if product.activation:
             total = getattr(self, f"_{product.activation}")(total)
         element = ir.RankedTensorType(product.result.type).element_type
@@ -109,7 +110,7 @@ class _Body:
         names = self.product.kernel_dims
         over = [names[d] for d in self.product.summed if d in names]
         if not over:
-            return self._multiplied(*map(self._widened, pair))
+            return multiplied(*(widened(v, self.wide) for v in pair))
         attributes: dict[str, ir.Attribute] = {"over": text_list(over)}
         if self.product.precision != "ieee":
             attributes["precision"] = ir.StringAttr.get(self.product.precision)
@@ -124,22 +125,12 @@ class _Body:
         at = {"at": text_list(self.product.at(role))}
         return ir.Operation.create("fuse.load", [type_.element_type], given, at).results[0]
 
-    def _widened(self, value: ir.Value) -> ir.Value:
-        if value.type == self.wide:
-            return value
-        widen = arith.extf if self.floats else arith.extsi
-        return widen(self.wide, value)
-
-    def _multiplied(self, left: ir.Value, right: ir.Value) -> ir.Value:
-        return (arith.mulf if self.floats else arith.muli)(left, right)
-
     def _number(self, value: float) -> ir.Value:
-        return arith.constant(
-            self.wide, value if self.floats else int(value)
-        )  # torch refuses 0.5 of integers
+        # Of integers, torch refuses numbers such as 0.5.
+        return arith.constant(self.wide, value if self.floats else int(value))
 
     def _scaled(self, value: ir.Value, factor: float) -> ir.Value:
-        return value if factor == 1.0 else self._multiplied(value, self._number(factor))
+        return value if factor == 1.0 else multiplied(value, self._number(factor))
 
     def _relu(self, x: ir.Value) -> ir.Value:
         return (arith.maximumf if self.floats else arith.maxsi)(x, self._number(0.0))
