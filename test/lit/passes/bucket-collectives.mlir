@@ -127,6 +127,26 @@ module attributes {fuse.device = "cpu"} {
 
 // -----
 
+// Must not fire: torch has no op that starts several broadcasts as one.
+// CHECK-LABEL: func.func @main
+// CHECK-NEXT: call @send
+// CHECK-NEXT: call @send
+module attributes {fuse.device = "cpu"} {
+  func.func @main(%x: tensor<8xf32>, %y: tensor<8xf32>) -> (tensor<8xf32>, tensor<8xf32>) {
+    %a = call @send(%x) : (tensor<8xf32>) -> tensor<8xf32>
+    %b = call @send(%y) : (tensor<8xf32>) -> tensor<8xf32>
+    %d = call @wait(%a, %x) : (tensor<8xf32>, tensor<8xf32>) -> tensor<8xf32>
+    %e = call @wait(%b, %y) : (tensor<8xf32>, tensor<8xf32>) -> tensor<8xf32>
+    return %d, %e : tensor<8xf32>, tensor<8xf32>
+  }
+  func.func private @send(tensor<8xf32>) -> tensor<8xf32> attributes {fuse.effect, fuse.ranks = 2 : i64,
+      fuse.extern = "_c10d_functional.broadcast.default", fuse.args = [#fuse.arg<0 : i64>, 0, "0"], fuse.kwargs = {}}
+  func.func private @wait(tensor<8xf32>, tensor<8xf32>) -> tensor<8xf32> attributes {fuse.mutated = array<i64: 0>, fuse.aliases = {"0" = 0 : i64},
+      fuse.extern = "_c10d_functional.wait_tensor.default", fuse.args = [#fuse.arg<0 : i64>], fuse.kwargs = {}, fuse.held = array<i64: 1>}
+}
+
+// -----
+
 // Must not fire: sizes are symbolic.
 // CHECK-LABEL: func.func @main
 // CHECK-NEXT: call @reduce
