@@ -4,11 +4,11 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, ClassVar, TypedDict
 
-from ..compiler.analysis.fusion.epilogue_estimate import lone_microseconds, microseconds
 from ..compiler.analysis.fusion.score import pays
-from ..compiler.analysis.fusion.user_epilogues import EpilogueSite, plan_epilogue
-from ..compiler.analysis.fusion.user_writer import EpilogueRefused, UserWriter
 from ..compiler.analysis.program.dependences import Dependences, Node
+from ..compiler.analysis.user_fusion.epilogue_estimate import lone_microseconds, microseconds
+from ..compiler.analysis.user_fusion.user_epilogues import EpilogueSite, plan_epilogue
+from ..compiler.analysis.user_fusion.user_writer import EpilogueRefused, UserWriter
 from ..compiler.base.hardware import Hardware
 from ..compiler.base.options import UserKernels
 from ..compiler.base.remarks import Remarks
@@ -48,7 +48,7 @@ class FuseUserEpilogues(AnalysisPass):
     A reader that can be computed there in part only is cut in two, if that moves less memory: of a sum that
     is stored and normalised, the sum is computed in the user's kernel, and the norm reads the sum.
 
-    Does not fire where a rule of ``compiler/analysis/fusion/user_writer.py`` refuses.
+    Does not fire where a rule of ``compiler/analysis/user_fusion/user_writer.py`` refuses.
 
     Remarks: ``passed: fused``; ``passed: cut``; ``missed`` with the name of the rule.
     """

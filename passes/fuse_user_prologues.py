@@ -4,7 +4,8 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from ..compiler.analysis.fusion.graph import GroupGraph
-from ..compiler.analysis.fusion.user_prologues import (
+from ..compiler.analysis.program.dependences import Node
+from ..compiler.analysis.user_fusion.user_prologues import (
     Prologue,
     PrologueLoad,
     PrologueReader,
@@ -12,7 +13,6 @@ from ..compiler.analysis.fusion.user_prologues import (
     judged,
     prologues,
 )
-from ..compiler.analysis.program.dependences import Node
 from ..compiler.analysis.user_kernel.integers import Integers
 from ..compiler.analysis.user_kernel.maps import accesses
 from ..compiler.base.options import UserKernels
@@ -62,7 +62,7 @@ class FuseUserPrologues(AnalysisPass):
     memory, only the loads.  Paid are the loads of the inputs, and the operations, as often as the programs of
     the kernel load each element.
 
-    Does not fire where a rule of ``compiler/analysis/fusion/user_prologues.py`` refuses: the kernel also
+    Does not fire where a rule of ``compiler/analysis/user_fusion/user_prologues.py`` refuses: the kernel also
     writes to the tensor, or loads it through a descriptor or at elements that are not known; the producer
     reduces, asserts or draws random numbers; an input is overwritten before the user's kernel ends; the
     estimate is negative.

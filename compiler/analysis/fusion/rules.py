@@ -2,9 +2,8 @@
 refusal.
 
 They run in order, the cheap ones first.  Three rules also write into the ``FusionTrial`` what later rules
-read: ``index_mismatch`` writes ``plan``, ``reduction_dims`` writes ``walk`` and
-``holds``, ``recompute`` adds to
-``slots``.
+read: ``index_mismatch`` writes ``plan``, ``reduction_dims`` writes ``walk`` and ``holds``,
+``recompute`` (``recompute.py``) adds to ``slots`` and writes ``work``.
 
 ``plan.RULE_NAMES`` says what each name refuses.  Names that are raised elsewhere: ``index-mismatch``,
 ``atomic``, and in some cases ``order`` and ``reduction-dims``, in ``placement.py``, which plans;
@@ -21,15 +20,15 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cached_property
 
-from ...ir.kernel import natural
 from ..contraction.tensor_cores import FEW
-from ..kernel.accesses import LOAD, points
+from ..kernel.accesses import points
 from .columns import held_by_products
 from .form import FusionForm, FusionTrial, Limits, Verdict
 from .graph import GroupGraph
 from .orders import nested, read_for_columns, walk_of
 from .placement import plan_group
-from .plan import FusionPlan, Refusal
+from .plan import Refusal
+from .recompute import recompute
 from .walk import Walk
 
 #: Products over the same dims that tensor cores compute in one kernel.
@@ -281,118 +280,6 @@ def uneven(t: FusionTrial) -> Refusal | None:
                 message = f"{member.name} would store along fewer dims than the others: keep it apart"
                 return Refusal("uneven", message, numbers)
     return None
-
-
-def recompute(t: FusionTrial) -> Refusal | None:
-    """What is computed at more points than before is cheap, or takes less time than the traffic that it
-    saves.
-    """
-    plan = t.planned
-    parallel = plan.parallel
-    visits: dict[int, int] = {}
-    computed: dict[int, int] = {}  #: the same, with the dims of the tiles that a value is computed for again
-    counts: dict[tuple[frozenset[str], frozenset[str]], int] = {}
-    blocks = any(c.op == "fuse.dot" for m in plan.members for c in m.summary.crossings)
-
-    def count(own: frozenset[str], over: frozenset[str]) -> int:
-        if (own, over) not in counts:
-            counts[own, over] = _visits(t, own, over, blocks)
-        return counts[own, over]
-
-    for number, (instance, reached) in enumerate(zip(plan.instances, plan.reached, strict=True)):
-        member, every = instance.member, count(reached, reached | parallel)
-        row = number in t.shared or _varies_by_rows(reached, parallel)
-        own = instance.inlined and (row or not reached or instance.guard is not None)
-        visits[member] = visits.get(member, 0) + (count(reached, reached) if own else every)
-        if number in t.shared:
-            every = count(reached, reached)
-        computed[member] = computed.get(member, 0) + (count(reached, reached) if row else every)
-    looked_up = {i.member for i in plan.instances if plan.looks_up(i)}
-    most = max((t.estimate(plan.members[m].summary.points) for m in looked_up), default=0)
-    for number, now in sorted(visits.items()):
-        summary = plan.members[number].summary
-        before = t.estimate(summary.points)
-        if number in looked_up and (now > most or _scattered(plan, number)):
-            return Refusal(
-                "recompute",
-                f"{plan.members[number].name} is looked up: it would read more often, or in pieces",
-                (("points_before", most), ("points_after", now)),
-            )
-        t.slots += max(0, now - before) * summary.weight
-        if now <= before or (summary.weight <= t.limits.cheap and len(summary.reads) <= t.limits.loads):
-            continue
-        saved = 2 * t.form.bytes_of(plan.members[number].results)  # one write and one read
-        if (now - before) * summary.weight <= saved * t.limits.slots_per_byte:
-            continue
-        numbers = (
-            ("points_before", before),
-            ("points_after", now),
-            ("slots", summary.weight),
-            ("saved_bytes", saved),
-        )
-        return Refusal(
-            "recompute",
-            f"{plan.members[number].name} is expensive and would be computed at more points: keep its result",
-            numbers,
-        )
-    if t.slots:
-        t.work = sum(n * plan.members[m].summary.work for m, n in computed.items()) + _loading(t)
-    return None
-
-
-def _scattered(plan: FusionPlan, number: int) -> bool:
-    """Whether a member that is looked up reads several tensors at elements that do not lie together.  Reads
-    behind guards do not count: those of a concatenation exclude each other.
-    """
-    reads = [read for read in plan.members[number].summary.reads if not read.guarded]
-    return len(reads) > 1 and any(
-        read.coords and not plan.loaded.keys().isdisjoint(plan.coords(instance, read)[-1].symbols())
-        for instance in plan.instances
-        if instance.member == number
-        for read in reads
-    )
-
-
-def _varies_by_rows(reached: frozenset[str], parallel: frozenset[str]) -> bool:
-    """Whether a value lacks the innermost of the parallel dims and no other: a tile computes it once for a
-    row (weights of edges in a sum over graphs: 189 us as one kernel, 337 as three).
-    """
-    missing = parallel - reached
-    if not missing or not reached:
-        return False
-    return max(map(natural, reached)) < min(map(natural, missing))
-
-
-def _visits(t: FusionTrial, own: frozenset[str], over: frozenset[str], blocks: bool) -> int:
-    """How often a kernel that varies along the dims ``own`` is computed where the space has the dims
-    ``over``.
-
-    A program of a product (``blocks``) computes an operand once for its block of the dims that the operand
-    lacks.
-    """
-    plan = t.planned
-    if not blocks or own == over:
-        return t.estimate(points(plan.extents, over))
-    rows = t.estimate(points(plan.extents, own & plan.parallel))
-    few, block = t.limits.block
-    times = -(-t.estimate(points(plan.extents, over - own)) // (few if rows <= few else block))
-    return t.estimate(points(plan.extents, own)) * times
-
-
-def _loading(t: FusionTrial) -> int:
-    """Issue slots of the loads of a fused kernel: each different load, at all points of its dims."""
-    plan = t.planned
-    found: dict[tuple[object, ...], int] = {}
-    for number, instance in enumerate(plan.instances):
-        member = plan.members[instance.member]
-        for position, read in enumerate(member.summary.reads):
-            if position in instance.sources:
-                continue  # computed here
-            at = (number, position) if read.indirect else plan.coords(instance, read)
-            key = (member.operands[read.argument], at)
-            if key not in found:
-                found[key] = t.estimate(points(plan.extents, plan.image(instance, read.dims)))
-    return LOAD * sum(found.values())
 
 
 def overwritten(t: FusionTrial) -> Refusal | None:

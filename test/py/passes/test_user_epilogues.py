@@ -9,7 +9,7 @@ from repository import LIT
 from user_epilogues import CASES, inputs_of, require_close
 from user_kernels import triton_without_a_gpu
 
-from fuse_mlir.compiler.analysis.fusion.user_writer import EPILOGUE_RULES, EpilogueRefused
+from fuse_mlir.compiler.analysis.user_fusion.user_writer import EPILOGUE_RULES, EpilogueRefused
 
 pytestmark = pytest.mark.usefixtures("fresh_dynamo")
 

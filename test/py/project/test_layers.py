@@ -36,6 +36,7 @@ LAYERS = {
     "fuse_mlir.compiler.analysis.cost": 4,
     "fuse_mlir.compiler.analysis.program": 5,
     "fuse_mlir.compiler.analysis.fusion": 6,
+    "fuse_mlir.compiler.analysis.user_fusion": 7,
     "fuse_mlir.compiler.analysis.tiling": 6,
     "fuse_mlir.compiler.verifier": 6,
     "fuse_mlir.compiler.rewrites": 6,

@@ -1,4 +1,4 @@
-// Each rule of fuse-user-prologues (compiler/analysis/fusion/user_prologues.py) refuses.
+// Each rule of fuse-user-prologues (compiler/analysis/user_fusion/user_prologues.py) refuses.
 // RUN: fuse-opt %s --pass-pipeline="builtin.module(fuse-user-prologues{hardware=h200},eliminate-dead)" --split-input-file | FileCheck %s
 // RUN: fuse-opt %s --pass-pipeline="builtin.module(fuse-user-prologues{hardware=h200})" --split-input-file --remarks=text 2>&1 >/dev/null | FileCheck %s --check-prefix=SAID
 

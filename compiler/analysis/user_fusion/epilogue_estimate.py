@@ -13,9 +13,9 @@ from ...index import Expr, const, offset
 from ...ir.kernel import Access, Kernel
 from ...ir.layout import TensorSpec
 from ...ir.sizes import UNKNOWN, estimate
+from ..fusion.score import kernel_microseconds
 from ..kernel.accesses import slots
 from ..user_kernel.coordinates import Coordinates
-from .score import kernel_microseconds
 from .user_epilogues import EpilogueSite
 
 #: Bytes of memory that are moved at once, and threads that access memory at once.

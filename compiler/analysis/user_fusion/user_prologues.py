@@ -17,13 +17,13 @@ from ...ir.kernel import Kernel, strings, takes_others
 from ...ir.layout import TensorSpec
 from ...ir.sizes import UNKNOWN
 from ...mlir import ir
+from ..fusion.graph import GroupGraph
+from ..fusion.score import Gain
 from ..kernel.accesses import LOAD, Summary, slots
 from ..program.dependences import Node
 from ..user_kernel.coordinates import Coordinates, coordinates_of, is_computable
 from ..user_kernel.maps import PointerAccess
 from .epilogue_estimate import spread
-from .graph import GroupGraph
-from .score import Gain
 from .user_writer import UserWriter
 
 #: The name of each rule, and what it refuses.  ``test/lit/passes/user-prologue-rules`` shows each.
