@@ -69,6 +69,11 @@ def _bind_symbols(state: ImportState, nodes: Sequence[fx.Node], fakes: Sequence[
         if isinstance(fake, torch.Tensor):
             state.symbols.bind(fake, state.values[node].value, location_of(node, state.context))
     state.symbols.settle("the graph")
+    for node, fake in zip(nodes, fakes, strict=True):
+        if isinstance(fake, torch.SymInt) and not is_jagged(fake):
+            known = state.symbols.plain(fake.node.expr)
+            if known is not None and state.symbols.defines(known):
+                state.values[node] = known  # as types spell it, where a guard has made it another size's
 
 
 def hold_constants(state: ImportState) -> None:

@@ -75,6 +75,23 @@ def test_an_int_may_be_negative(level):
     assert len(compiled.graphs) < len(INTS)  # some sizes are guarded on
 
 
+def every_nth(x, n):
+    return x.view(-1)[::n], x[n:]
+
+
+def as_long_as_rows(x, n):
+    return (x.view(-1)[::n] + n, x.new_zeros(n)) if n == 2 * x.shape[0] else x + n
+
+
+@pytest.mark.parametrize(
+    ("function", "runs"),
+    [(every_nth, [(X, 3), (X, 1)]), (as_long_as_rows, [(X[:2], 4), (X[:3], 6), (X, 8), (X, 5)])],
+)
+def test_an_int_that_a_guard_makes_known(function, runs):
+    """The layout of a view of steps of the int, and its map, spell the int alike."""
+    check(function, *runs)
+
+
 def test_bounds_are_said():
     compiled = check(lambda x, n: x * (max(n, -7) // 2), (X, -5))
     text = str(compiled.graphs[0].module)
