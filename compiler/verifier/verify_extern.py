@@ -1,6 +1,6 @@
 """Rules of extern declarations: how ``fuse.args`` and ``fuse.kwargs`` rebuild a call."""
 
-from ..base.product_forms import product_form
+from ..base.product_forms import TENSORS, product_form
 from ..ir.dialects.fuse import Arg, Torch, Tuple
 from ..ir.kernel import extern_arguments
 from ..mlir import ir
@@ -44,14 +44,17 @@ def _declaration(func: ir.Operation) -> None:
 
 
 def _product(func: ir.Operation) -> None:
-    """A sum of products has two factors and gives one tensor: passes look for both."""
+    """A sum of products has two factors, which are tensors, and gives one tensor: passes look for all three."""
     name = text_of(func.attributes["fuse.extern"], "fuse.extern")
-    if product_form(name) is None:
+    form = product_form(name)
+    if form is None:
         return
-    made = [isinstance(t, ir.RankedTensorType) for t in function_type(func).results]
-    given, named = extern_arguments(func.attributes)
-    taken = [a for a in (*given, *named.values()) if isinstance(a, Arg)]
-    if made != [True] or len(taken) < 2:
+    positional, named = extern_arguments(func.attributes)
+    types, given = function_type(func), [*zip(form.roles, positional, strict=False), *named.items()]
+    read = {form.roles[n]: a for n, a in given if isinstance(a, Arg) and form.roles.get(n) in TENSORS}
+    tensors = [*types.results, *(types.inputs[ir.IntegerAttr(a.params[0]).value] for a in read.values())]
+    whole = len(types.results) == 1 and {"left", "right"} <= read.keys()
+    if not whole or not all(isinstance(t, ir.RankedTensorType) for t in tensors):
         raise Broken(f"expected {name} to take two tensors at least and to give one")
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 
+from ..index import parse
 from ..ir.dialects.tt import Ptr
 from ..ir.tile import Tile
 from ..mlir import ir
@@ -13,6 +14,7 @@ from .rules import (
     check_tied,
     expressions_of,
     function_type,
+    items_of,
     listed,
     text_of,
     texts_of,
@@ -41,6 +43,7 @@ def verify_tiled(func: ir.Operation, report: Report) -> None:
         return
     report.check(func, check_arguments, func, symbols, report)
     report.check(func, _grid, func, symbols)
+    report.check(func, _dims, func)
     report.check(func, _apart, func)
     if "fuse.user" in func.attributes:
         report.check(func, text_of, func.attributes["fuse.user"], "fuse.user")
@@ -113,6 +116,13 @@ def _grid(func: ir.Operation, symbols: dict[str, int]) -> None:
             raise Broken(
                 f"the extent '{extent}' of fuse.grid needs the size {listed(unknown)}, which is no argument"
             )
+
+
+def _dims(func: ir.Operation) -> None:
+    """Extents that were there before tiling are still expressions."""
+    if "fuse.dims" in func.attributes:
+        for name, extent in items_of(func.attributes["fuse.dims"], "fuse.dims"):
+            parse(text_of(extent, f"the extent of {name}"))
 
 
 def _returned(numbers: dict[ir.Value, int], ties: tuple[int, ...], op: ir.Operation) -> None:

@@ -269,3 +269,9 @@ func.func private @mm(tensor<8x8xf32>, tensor<8x8xf32>)
 // expected-error@+1 {{'func.func' op expected aten.mm.default to take two tensors at least and to give one}}
 func.func private @mm(tensor<8x8xf32>) -> tensor<8x8xf32>
     attributes {fuse.extern = "aten.mm.default", fuse.args = [#fuse.arg<0 : i64>]}
+
+// -----
+
+// expected-error@+1 {{'func.func' op expected aten.mm.default to take two tensors at least and to give one}}
+func.func private @mm(tensor<8x8xf32>, i64) -> tensor<8x8xf32>
+    attributes {fuse.extern = "aten.mm.default", fuse.args = [#fuse.arg<0 : i64>, #fuse.arg<1 : i64>]}

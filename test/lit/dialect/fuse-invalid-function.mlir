@@ -387,3 +387,12 @@ func.func private @mm(tensor<8xf32>) -> tensor<8xf32>
     attributes {fuse.extern = "test.mm.default", fuse.args = [#fuse.arg<0 : i64>],
                 fuse.library = {sym_name = "mm", function_type = (tensor<8xf32>) -> tensor<8xf32>,
                                 fuse.extern = "test.mm.default", fuse.args = [#fuse.arg<0 : i64>], fuse.kwargs = {}}}
+
+// -----
+
+// extents of a tiled kernel are texts, too
+// expected-error@+1 {{'func.func' op expected the extent of d0 to be a string, got 1 : i64}}
+func.func private @k(%o: tensor<8xf32>) -> tensor<8xf32>
+    attributes {fuse.kernel, fuse.dims = {d0 = 1 : i64}, fuse.grid = ["1"], fuse.ties = array<i64: 0>} {
+  return %o : tensor<8xf32>
+}
