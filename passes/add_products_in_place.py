@@ -201,6 +201,8 @@ class _Storages(StorageAccesses):
         if not all(map(is_row_major, (found.total.results[0], found.kept, found.shaped, product))):
             return "its layout is another one"
         root = self.root(found.kept)
+        if root == self.root(found.shaped):
+            return "it is added to itself"
         if not self._is_fresh(root):
             return "its storage is not fresh"
         here = self.place(found.total)

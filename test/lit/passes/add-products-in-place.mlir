@@ -48,6 +48,33 @@ module attributes {fuse.device = "cuda:0"} {
 
 // -----
 
+// Must not fire: a product is added to itself.
+// CHECK-LABEL: func.func @main
+// CHECK: call @mm(
+// CHECK-NEXT: fuse.empty
+// CHECK-NEXT: call @twice(
+// EVERYWHERE-LABEL: func.func @main
+// EVERYWHERE: call @mm(
+module attributes {fuse.device = "cuda:0"} {
+  func.func @main(%x: tensor<16x16xbf16>, %w: tensor<16x16xbf16>) -> tensor<16x16xbf16> {
+    %p = call @mm(%x, %w) : (tensor<16x16xbf16>, tensor<16x16xbf16>) -> tensor<16x16xbf16>
+    %e = "fuse.empty"() {syms = []} : () -> tensor<16x16xbf16>
+    %s = call @twice(%p, %e) : (tensor<16x16xbf16>, tensor<16x16xbf16>) -> tensor<16x16xbf16>
+    return %s : tensor<16x16xbf16>
+  }
+  func.func private @twice(%x: tensor<16x16xbf16>, %o: tensor<16x16xbf16>) -> tensor<16x16xbf16> attributes {fuse.kernel, fuse.dims = {d0 = "16", d1 = "16"}, fuse.ties = array<i64: 1>} {
+    %true = arith.constant true
+    %zero = arith.constant 0.0 : bf16
+    %a = "fuse.load"(%x, %true, %zero) {at = ["d0", "d1"]} : (tensor<16x16xbf16>, i1, bf16) -> bf16
+    %s = arith.addf %a, %a : bf16
+    %r = "fuse.store"(%o, %s, %true) {at = ["d0", "d1"], mode = "set"} : (tensor<16x16xbf16>, bf16, i1) -> tensor<16x16xbf16>
+    return %r : tensor<16x16xbf16>
+  }
+  func.func private @mm(tensor<16x16xbf16>, tensor<16x16xbf16>) -> tensor<16x16xbf16> attributes {fuse.extern = "aten.mm.default", fuse.args = [#fuse.arg<0 : i64>, #fuse.arg<1 : i64>], fuse.kwargs = {}}
+}
+
+// -----
+
 // Must not fire: one sum doubles the product, one adds its transpose, one leaves it out, one asserts as well.
 // CHECK-LABEL: func.func @main
 // CHECK-NOT: addmm_

@@ -159,9 +159,14 @@ def a_part(x, g, square, up, down):
     return (x.flatten(0, 1) @ square)[16:] + norm(x[1], g) @ square
 
 
+def added_to_itself(x, g, square, up, down):
+    p = x[0] @ square
+    return norm(p + p, g)
+
+
 LEFT_ALONE = [
-    a_part, read_later, a_view_is_read_later, returned, a_view_is_returned, an_argument, multiplied_itself,
-    stored_for_nobody, product_read_twice, broadcast, scaled, strided, wider, biased,
+    a_part, added_to_itself, read_later, a_view_is_read_later, returned, a_view_is_returned, an_argument,
+    multiplied_itself, stored_for_nobody, product_read_twice, broadcast, scaled, strided, wider, biased,
 ]  # fmt: skip
 
 
