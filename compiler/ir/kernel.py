@@ -54,9 +54,11 @@ def further_configurations(op: ir.Operation) -> tuple[str, ...]:
 
 def takes_others(op: ir.Operation) -> bool:
     """Whether a kernel is a user's that others may be fused with, on its own: one with further configurations
-    is fused with all of them together (``passes/helpers/configurations.py``).
+    is fused with all of them together (``passes/helpers/configurations.py``).  One without ``fuse.tile``
+    says nothing of its warps, and takes none.
     """
-    return is_users(op) and is_kernel(op) and "fuse.configs" not in op.attributes
+    known = is_users(op) and is_kernel(op) and "fuse.tile" in op.attributes
+    return known and "fuse.configs" not in op.attributes
 
 
 def strings(attribute: ir.Attribute) -> tuple[str, ...]:

@@ -111,6 +111,8 @@ def _grid(func: ir.Operation, symbols: dict[str, int]) -> None:
     if not 1 <= len(grid) <= _MAX_GRID_AXES:
         raise Broken(f"expected a fuse.grid of 1 to {_MAX_GRID_AXES} extents, got {len(grid)}")
     for extent in grid:
+        if (extent.constant or 0) < 0:
+            raise Broken(f"expected the extents of fuse.grid to be at least 0, got {extent}")
         unknown = extent.symbols() - symbols.keys()
         if unknown:
             raise Broken(

@@ -192,19 +192,20 @@ class Memory:
 
     @staticmethod
     def of(tensors: Sequence[Tensor], checked: bool) -> "Memory":
-        """The storages of ``tensors``; a shared one occurs once."""
+        """The storages of ``tensors``; a shared one occurs once.  Of several that begin at one address, as in
+        a launch plan, which has addresses alone, the longest holds the others.
+        """
         memory = Memory(checked)
         granules: dict[int, int] = {}
         for tensor in tensors:
-            key = tensor.untyped_storage().data_ptr()
+            key, nbytes = tensor.untyped_storage().data_ptr(), tensor.untyped_storage().nbytes()
             granules[key] = min(granules.get(key, 8), tensor.element_size())
-        for tensor in tensors:
-            key = tensor.untyped_storage().data_ptr()
-            if key not in memory._storages:
-                memory._storages[key] = LoggedStorage(
-                    granules[key], checked, tensor.untyped_storage().nbytes()
-                )
+            known = memory._tensors.get(key)
+            if known is None or known.untyped_storage().nbytes() < nbytes:
                 memory._tensors[key] = tensor
+        for key, tensor in memory._tensors.items():
+            nbytes = tensor.untyped_storage().nbytes()
+            memory._storages[key] = LoggedStorage(granules[key], checked, nbytes)
         return memory
 
     def window_at(self, address: int, dtype: torch.dtype) -> Window | None:

@@ -396,3 +396,12 @@ func.func private @k(%o: tensor<8xf32>) -> tensor<8xf32>
     attributes {fuse.kernel, fuse.dims = {d0 = 1 : i64}, fuse.grid = ["1"], fuse.ties = array<i64: 0>} {
   return %o : tensor<8xf32>
 }
+
+// -----
+
+// grids without an end
+// expected-error@+1 {{'func.func' op expected the extents of fuse.grid to be at least 0, got -1}}
+func.func private @k(%o: tensor<8xf32>) -> tensor<8xf32>
+    attributes {fuse.kernel, fuse.dims = {}, fuse.grid = ["4", "-1"], fuse.ties = array<i64: 0>} {
+  return %o : tensor<8xf32>
+}

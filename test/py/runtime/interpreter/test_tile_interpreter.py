@@ -10,6 +10,7 @@ from fuse_mlir.compiler.mlir import ir
 from fuse_mlir.compiler.runtime.errors import DeviceAssertError, OutOfBounds, RaceError
 from fuse_mlir.compiler.runtime.interpreter.program import run_module
 from fuse_mlir.compiler.runtime.interpreter.tile_kernels import REGION_OPS, TERMINATORS, InterpretedTileKernel
+from fuse_mlir.compiler.runtime.interpreter.tile_memory import Memory
 from fuse_mlir.compiler.runtime.interpreter.tile_ops import TILE_OPS, libdevice
 
 
@@ -414,3 +415,13 @@ def test_every_op_of_the_mirror_is_known():
     }
     assert len(names) > 30
     assert names - TILE_OPS.keys() - REGION_OPS.keys() - TERMINATORS == {"tt.func"}
+
+
+def test_tensors_at_one_address_share_the_longest_of_their_storages():
+    """A launch plan has addresses alone: what an argument begins with may be an argument, too."""
+    whole = torch.arange(16.0)
+    part = torch.frombuffer(whole.numpy(), dtype=torch.float32, count=8)
+    for given in ([part, whole], [whole, part]):
+        window = Memory.of(given, checked=True).base(whole).window
+        where = torch.arange(16)
+        assert torch.equal(window.read(where, where, None), whole)
