@@ -25,6 +25,7 @@ def torch_state() -> str:
         cuda.mem_efficient_sdp_enabled(),
         cuda.math_sdp_enabled(),
         cuda.cudnn_sdp_enabled(),
+        cuda.fp16_bf16_reduction_math_sdp_allowed(),
         torch._C._get_sdp_priority_order(),
         cudnn.enabled,
         cudnn.benchmark,

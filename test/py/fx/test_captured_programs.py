@@ -276,6 +276,9 @@ STATES: dict[str, Callable[[], Any]] = {
     "flash": lambda: changed(CUDA.flash_sdp_enabled, CUDA.enable_flash_sdp, not CUDA.flash_sdp_enabled()),
     "efficient": lambda: changed(CUDA.mem_efficient_sdp_enabled, CUDA.enable_mem_efficient_sdp, False),
     "cudnn attention": lambda: changed(CUDA.cudnn_sdp_enabled, CUDA.enable_cudnn_sdp, False),
+    "16-bit attention": lambda: changed(
+        CUDA.fp16_bf16_reduction_math_sdp_allowed, CUDA.allow_fp16_bf16_reduction_math_sdp, True
+    ),
     "math": lambda: changed(CUDA.math_sdp_enabled, CUDA.enable_math_sdp, False),
     "cudnn": lambda: torch.backends.cudnn.flags(enabled=False),
     "products in TF32": lambda: switched(MATMUL, "fp32_precision", "tf32"),
