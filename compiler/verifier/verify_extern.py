@@ -44,7 +44,7 @@ def _declaration(func: ir.Operation) -> None:
 
 
 def _product(func: ir.Operation) -> None:
-    """A sum of products has two factors, which are tensors, and gives one tensor: passes look for all three."""
+    """A sum of products has two tensors as factors and gives one tensor: passes look for all three."""
     name = text_of(func.attributes["fuse.extern"], "fuse.extern")
     form = product_form(name)
     if form is None:
