@@ -52,6 +52,8 @@ class Report:
         spec = TensorSpec.of(type_) if isinstance(type_, ir.RankedTensorType) else None
         if spec is not None and spec.element not in ELEMENT_BYTES:
             raise Broken(f"expected an element type of {', '.join(ELEMENT_BYTES)}, got {type_}")
+        if spec is not None and _last_byte(spec) >= 2**63:
+            raise Broken(f"expected a tensor whose bytes 64-bit integers can number, got {type_}")
         self._specs[type_] = spec
         return spec
 
@@ -75,6 +77,16 @@ class Report:
         if known is None:
             known = self._texts[type_] = str(type_)
         return known
+
+
+def _last_byte(spec: TensorSpec) -> int:
+    """How far the last element of a tensor is from the first of its storage, in bytes, as far as its layout
+    says: where a size is unknown, one step along its dim counts.
+    """
+    lengths = (1 if n.constant is None else max(n.constant - 1, 0) for n in spec.sizes)
+    steps = (abs(stride.constant or 0) for stride in spec.strides)
+    ahead = abs(spec.offset.constant or 0) + sum(n * s for n, s in zip(lengths, steps, strict=True))
+    return ahead * spec.element_bytes
 
 
 def _cast(cls: Any, attribute: ir.Attribute, what: str, article: str) -> Any:

@@ -52,3 +52,9 @@ func.func private @e(tensor<8xi4>)
 // a parameter of the wrong kind
 // expected-error@+1 {{expected base attribute 'builtin.string'}}
 func.func private @e(tensor<8xf32, #fuse.layout<8, "1", "0", "">>)
+
+// -----
+
+// more bytes than an address can tell apart
+// expected-error@+1 {{expected a tensor whose bytes 64-bit integers can number, got tensor<4611686018427387904x2xf32>}}
+func.func private @f(tensor<4611686018427387904x2xf32>) attributes {fuse.extern = "test.f.default", fuse.args = [#fuse.arg<0 : i64>], fuse.effect}
