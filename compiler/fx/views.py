@@ -54,6 +54,17 @@ def storage_root(node: Any) -> Any:
     return node
 
 
+def storage_of(node: Node) -> int | None:
+    """Which storage the value of a node lies in, by its metadata; None where it is no tensor with one."""
+    value = node.meta.get("val")
+    if not isinstance(value, torch.Tensor):
+        return None
+    try:
+        return value.untyped_storage()._cdata
+    except NotImplementedError:  # sparse
+        return None
+
+
 def storage_readers(root: Node, waits: Waits) -> list[Node]:
     """Whatever reads a value or a view of it, the graph's output included.
 
@@ -75,4 +86,12 @@ def storage_readers(root: Node, waits: Waits) -> list[Node]:
     return found
 
 
-__all__ = ["RESHAPES", "Waits", "is_one_view", "may_share_storage", "storage_readers", "storage_root"]
+__all__ = [
+    "RESHAPES",
+    "Waits",
+    "is_one_view",
+    "may_share_storage",
+    "storage_of",
+    "storage_readers",
+    "storage_root",
+]

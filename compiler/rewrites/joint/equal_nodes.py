@@ -29,6 +29,7 @@ import torch
 from torch._ops import HigherOrderOperator, OpOverload
 from torch.fx import GraphModule, Node
 
+from ...fx.views import storage_of
 from ..rewriting import rewrite
 
 
@@ -37,14 +38,14 @@ def merge_equal_nodes(joint: GraphModule) -> int:
     """Rewrites a joint graph of AOTAutograd's in place; how many calls went."""
     graph, count = joint.graph, 0
     graph.eliminate_dead_code()  # what rewrites before left must not stand for calls that are read
-    returned = {_storage(node) for node in graph.output_node().all_input_nodes} - {None}
+    returned = {storage_of(node) for node in graph.output_node().all_input_nodes} - {None}
     first: dict[Any, Node] = {}
     for node in graph.nodes:
         if node.op != "call_function":
             continue
         if isinstance(node.target, OpOverload) and node.target._schema.is_mutable:
             first.clear()
-        elif _may_be_merged(node) and _storage(node) not in returned:
+        elif _may_be_merged(node) and storage_of(node) not in returned:
             before = first.setdefault((node.target, _key(node.args), _key(node.kwargs)), node)
             if before is not node:
                 node.replace_all_uses_with(before)
@@ -61,17 +62,6 @@ def _may_be_merged(node: Node) -> bool:
         return True
     is_random = torch.Tag.nondeterministic_seeded in target.tags
     return not is_random and target.overloadpacket is not torch.ops.aten.empty
-
-
-def _storage(node: Node) -> int | None:
-    """Which storage the value of a node lies in; None where it has none of its own."""
-    value = node.meta.get("val")
-    if not isinstance(value, torch.Tensor):
-        return None
-    try:
-        return value.untyped_storage()._cdata
-    except NotImplementedError:  # sparse
-        return None
 
 
 def _key(value: Any) -> Any:

@@ -18,7 +18,8 @@ A view costs nothing, so nothing is lost where the partitioner decides to comput
 between the two (dropout with p = 0) counts as a view: it holds the same numbers.
 
 It does not fire for sizes that are unknown while compiling, nor on tensors that are not contiguous, whose
-strides a view would not give back.
+strides a view would not give back, nor on a ``clone`` that the program returns, which the program may change.
+What the graph returns is not a reader: a result and a copy of it stay two tensors.
 
 Why not an MLIR pass: it changes what the forward graph saves for the backward graph, so it must see both.
 """
@@ -29,6 +30,7 @@ import torch
 from torch import Tensor
 from torch.fx import Graph, GraphModule, Node
 
+from ...fx.views import storage_of
 from ..rewriting import rewrite
 from .sides import after_tangents
 
@@ -45,7 +47,8 @@ def save_one_shape(joint: GraphModule) -> int:
     shape that it has to save anyway.
     """
     graph, count = joint.graph, 0
-    backward = after_tangents(graph)
+    backward = after_tangents(graph) - {graph.output_node()}
+    returned = {storage_of(node) for node in graph.output_node().all_input_nodes} - {None}
     order = {node: number for number, node in enumerate(graph.nodes)}
     for node in list(graph.nodes):
         if node.op != "call_function" or node in backward or node.target in _VIEWS:
@@ -53,7 +56,8 @@ def save_one_shape(joint: GraphModule) -> int:
         readers = [user for user in node.users if user in backward]
         if readers and _is_plain(node.meta.get("val")):
             first = min(map(order.__getitem__, readers))
-            views = (v for v in _shapes(node) if order[v] < first)
+            kept = returned - {storage_of(node)}
+            views = (v for v in _shapes(node) if order[v] < first and storage_of(v) not in kept)
             view = next((v for v in views if _is_read(v, backward)), None)
             if view is not None:
                 _take_back(graph, node, view, readers)

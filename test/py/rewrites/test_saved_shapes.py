@@ -2,6 +2,7 @@
 
 import pytest
 import torch
+from compiling import check
 from torch.fx.experimental.proxy_tensor import make_fx
 
 from fuse_mlir.compiler.rewrites.joint.saved_shapes import save_one_shape
@@ -56,10 +57,38 @@ def not_contiguous(primals, tangents):
     return matrix.t() @ tangents.view(6, 4), aten.threshold_backward(tangents.view(3, 2, 4), y, 0)
 
 
+def returned_beside_a_copy(primals, tangents):
+    """The graph's output is no reader of the backward pass."""
+    y = primals.relu()
+    matrix = y.clone().view(6, 4)
+    return y, matrix.t() @ tangents.view(6, 4)
+
+
+def a_returned_copy(primals, tangents):
+    """The program may write to the copy before the backward pass reads what was copied."""
+    y = primals.relu()
+    matrix = y.clone().view(6, 4)
+    return matrix, matrix.t() @ tangents.view(6, 4), aten.threshold_backward(tangents, y, 0)
+
+
 @pytest.mark.parametrize(
     ("function", "mode"),
-    [(one_shape, "fake"), (not_contiguous, "fake"), (two_shapes, "symbolic")],
-    ids=["the_matrix_is_not_saved", "not_contiguous", "unknown_sizes"],
+    [
+        (returned_beside_a_copy, "fake"),
+        (a_returned_copy, "fake"),
+        (one_shape, "fake"),
+        (not_contiguous, "fake"),
+        (two_shapes, "symbolic"),
+    ],
+    ids=["returned", "a_returned_copy", "the_matrix_is_not_saved", "not_contiguous", "unknown_sizes"],
 )
 def test_left_alone(function, mode):
     assert save_one_shape(traced(function, mode)) == 0
+
+
+def test_a_result_and_a_copy_of_it_are_two_tensors(fresh_dynamo):
+    def function(x, w):
+        y = (x @ w).tanh()
+        return y.clone(), y
+
+    check(function, torch.randn(6, 4, requires_grad=True), torch.randn(4, 4, requires_grad=True))
