@@ -330,8 +330,9 @@ def held_blocks(
         for warps in (4, 8):
             sums = rows * columns // (32 * warps)
             fits = sums < most and columns <= _MOST_HELD
-            stages = _stages(form, rows, max(held), form.summed[0], hardware)
-            if rows <= max(LEAST_EXTENT, ceil_power(free[0])) and fits and stages:
+            # Two stages hold operands as they are read; one, which always fits, as they are multiplied.
+            stages = _stages(form, rows, max(held), form.summed[0], hardware) or (1,)
+            if rows <= max(LEAST_EXTENT, ceil_power(free[0])) and fits:
                 if most > small:  # what came before is too large
                     found.clear()
                 found.append(HeldBlocks((rows, *others), form.summed[0], warps, stages[0]))

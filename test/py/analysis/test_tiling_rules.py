@@ -411,6 +411,16 @@ def test_a_thread_without_tensor_cores_holds_fewer_sums(element, rows):
     assert blocks is not None and blocks.free == (rows,)
 
 
+def test_held_columns_that_are_read_wide_have_one_stage():
+    """Two blocks of 512 columns of float32 do not fit in shared memory, and such a kernel has been formed."""
+    narrow, wide = (
+        held_blocks(ProductForm(8192, 512, 256, right_bytes=n), [512], [8192], hardware_named("h200"))
+        for n in (2, 4)
+    )
+    assert narrow is not None and wide is not None
+    assert (narrow.num_stages, wide.num_stages) == (3, 1)
+
+
 def test_products_need_rows_and_columns():
     """``expand-dots`` makes sums of those that have none."""
     body = (
