@@ -7,11 +7,12 @@ from ..compiler.analysis.contraction.chains import ChainCost, chains_of, cost_of
 from ..compiler.analysis.contraction.few_rows import FewRows
 from ..compiler.analysis.contraction.plan import plan_of
 from ..compiler.analysis.contraction.product import Product
-from ..compiler.analysis.contraction.roofline import unmeasured
+from ..compiler.analysis.contraction.roofline import bounded_rows, unmeasured
 from ..compiler.analysis.contraction.surroundings import Surroundings
 from ..compiler.base.hardware import Hardware
 from ..compiler.base.options import Products
 from ..compiler.base.remarks import Remarks
+from ..compiler.index import Facts
 from ..compiler.ir.kernel import string
 from ..compiler.ir.sizes import hints_of
 from ..compiler.ir.storage import device_of
@@ -65,12 +66,13 @@ class ChooseLibraries(AnalysisPass):
     of products of two matrices with at most ``max_rows`` rows or columns, in bf16, f16 or f32, where the
     weights lie along the dim that is summed and sums have at least 256 elements
     (``compiler/analysis/contraction/few_rows.py``).  Products of more rows become kernels where the kernel is
-    estimated to take at most 0.87 of the call's time, or 0.925 of it from 100 us on (``roofline.py``), in
-    bf16 and f16, of sizes that are known when compiling: products of matrices, batches of them, and
-    convolutions over images whose channels lie side by side.  What pointwise kernels compute in front of a
-    product and behind it counts on both sides.  Any gain suffices where pointwise kernels make a factor from
-    fewer bytes, such as weights of 8 bits.  ``tensor_cores`` says whether products of more rows are weighed:
-    ``all`` or ``none``.
+    estimated to take at most 0.87 of the call's time, or 0.925 of it from 100 us on, or 0.94 of at most 64
+    rows of more weights than the L2 cache holds (``roofline.py``), in bf16 and f16, of sizes that are known
+    when compiling: products of matrices, batches of them, and convolutions over images whose channels lie
+    side by side.  The number of rows may be a symbol of at most 64 where weights are made from fewer bytes.
+    What pointwise kernels compute in front of a product and behind it counts on both sides.  Any gain
+    suffices where pointwise kernels make a factor from fewer bytes, such as weights of 8 bits.
+    ``tensor_cores`` says whether products of more rows are weighed: ``all`` or ``none``.
 
     Products that sum along each other's columns are weighed as a whole (rule ``chain``): two matrices times
     each other, of at least 4096 rows and at most 128 columns, with what is computed between them, which
@@ -105,7 +107,7 @@ class ChooseLibraries(AnalysisPass):
         if self.products == "library" or (self.products == "auto" and device_of(module) == "cpu"):
             return
         around = Surroundings(program.functions, hints_of(program.main))
-        symbols = program.symbols()
+        symbols, known = program.symbols(), program.facts()
         calls = list(program.calls())
         chained = self._chained(calls, program, around, hardware)
         for number, call in enumerate(calls):
@@ -115,7 +117,7 @@ class ChooseLibraries(AnalysisPass):
             callee = program.callee(call)
             name = string(callee.attributes["sym_name"])
             chain = chained.get(number)
-            choice = _of_chain(chain) if chain is not None else self._choice(product, around, hardware)
+            choice = _of_chain(chain) if chain is not None else self._choice(product, around, known, hardware)
             said = "becomes a kernel" if choice.generated else f"is the library's: {choice.message}"
             remarks.add(
                 self.name, "passed" if choice.generated else "missed", choice.rule, f"@{name} {said}",
@@ -152,7 +154,7 @@ class ChooseLibraries(AnalysisPass):
                 found.update({n: cost for n, p in products.items() if p is not None and p.result in chosen})
         return found
 
-    def _choice(self, product: Product, around: Surroundings, hardware: Hardware) -> _Choice:
+    def _choice(self, product: Product, around: Surroundings, known: Facts, hardware: Hardware) -> _Choice:
         """Whether a product becomes a kernel, and why."""
         unsupported = product.unsupported()
         if unsupported is not None:
@@ -160,12 +162,14 @@ class ChooseLibraries(AnalysisPass):
         if product.is_short and self.products == "auto":
             return _Choice(True, "short", "", {"summed": product.size("summed").constant or 0})
         cost, few = around.cost(product), FewRows.of(product, self.max_rows)
-        reason = None
+        rows, reason = None, None
         if not isinstance(few, FewRows):
-            reason = unmeasured(product, cost) if self.tensor_cores == "all" else few
+            rows = bounded_rows(product, cost, known, around.hints)
+            reason = unmeasured(product, cost, rows is not None) if self.tensor_cores == "all" else few
         plan = plan_of(product, cost, around.hints, hardware)
+        tiled = plan if rows is None else plan_of(product, cost, around.hints, hardware, rows)
         kernel, library, margin = (
-            plan.kernel_microseconds(cost),
+            tiled.kernel_microseconds(cost),
             plan.library_microseconds(cost),
             plan.margin(cost),
         )

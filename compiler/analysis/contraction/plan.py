@@ -20,6 +20,7 @@ from .roofline import (
     library_microseconds,
     margin,
     pointwise_microseconds,
+    reads_weights_once,
 )
 from .surroundings import Moved
 from .tensor_cores import FEW
@@ -53,7 +54,9 @@ class ContractionPlan:
         if self.few is not None or moved.widened:
             return 1.0
         in_turn = self.blocks.programs > 0
-        return margin(self.library_microseconds(moved), front=moved.front_bytes > 0, in_turn=in_turn)
+        few = reads_weights_once(self.form, self.hardware)
+        front = moved.front_bytes > 0
+        return margin(self.library_microseconds(moved), front=front, in_turn=in_turn, few=few)
 
     def kernel_microseconds(self, moved: Moved) -> float:
         """As one kernel with what is around it."""
@@ -91,12 +94,14 @@ def _streams(product: Product) -> bool:
     return plain and all(streams(product.specs[role]) for role in ("left", "right", "result"))
 
 
-def plan_of(product: Product, moved: Moved, hints: Mapping[str, int], hardware: Hardware) -> ContractionPlan:
-    """The plan of a product with what is around it, with every size at its hint."""
+def plan_of(
+    product: Product, moved: Moved, hints: Mapping[str, int], hardware: Hardware, rows: int | None = None
+) -> ContractionPlan:
+    """The plan of a product with what is around it, with every size at its hint, or with ``rows`` rows."""
     m, n, k, batch = (estimate(product.size(r), hints) for r in ("left", "right", "summed", "batch"))
     behind = moved.behind
     form = ProductForm(
-        m,
+        m if rows is None else rows,
         n,
         k,
         batch,

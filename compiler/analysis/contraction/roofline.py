@@ -12,15 +12,18 @@ rows, 64 to 128256 summed elements.  Both estimates err by less than 10%, root m
 (``test_roofline.py``).
 """
 
-from dataclasses import replace
+from collections.abc import Mapping
 from functools import lru_cache
 
 from ...base.hardware import Hardware
+from ...index import Facts
+from ...ir.layout import ELEMENT_BYTES
+from ...ir.sizes import estimate
 from .few_rows import Unmeasured
 from .product import UNIT, Product
 from .surroundings import Moved
 from .tensor_cores import FEW
-from .tiles import ProductForm, blocks_for, microseconds
+from .tiles import MOST_FEW, ProductForm, microseconds_whole
 
 #: What the library reaches of the tensor cores' peak in a wave of full blocks.
 _COMPUTE = 0.82
@@ -57,23 +60,51 @@ _SUM_BYTES = 4
 #: others.
 _MARGIN, _LONG_MARGIN, _LONG, _MARGIN_IN_TURN = 0.87, 0.925, 100.0, 0.95
 
+#: Of products that read weights once: the library takes so many microseconds more for each megabyte of rows,
+#: which each of its programs reads; and the part of that time that a kernel is to take at most.  Of six such
+#: products with something behind (suite ``contractions``), kernels took 0.87 to 0.97 of the library's time.
+_ROWS_MEGABYTE, _MARGIN_FEW = 2.3, 0.94
+
 #: Element types that were measured, and elements of a vector of them.
 _MEASURED, _VECTOR = ("bf16", "f16"), 8
 
 
-def margin(library: float, *, front: bool = False, in_turn: bool = False) -> float:
+def reads_weights_once(form: ProductForm, hardware: Hardware) -> bool:
+    """Whether a product has at most 64 rows, and more weights than the L2 cache holds."""
+    large = form.n * form.k * ELEMENT_BYTES[form.element] > hardware.l2_bytes
+    return 0 < form.m <= MOST_FEW and form.batch == 1 and large
+
+
+def margin(library: float, *, front: bool = False, in_turn: bool = False, few: bool = False) -> float:
     """The part of ``library`` microseconds, of the call and what is around it, that a kernel is to take at
     most.  ``front``: whether kernels in front of the product are part of it.  ``in_turn``: whether its
-    programs go through blocks, for which the estimates fit best.
+    programs go through blocks, for which the estimates fit best.  ``few``: as ``reads_weights_once`` says.
     """
+    if few and not front:
+        return _MARGIN_FEW
     if in_turn:
         return _MARGIN_IN_TURN
     return _MARGIN if front or library < _LONG else _LONG_MARGIN
 
 
-def unmeasured(product: Product, moved: Moved) -> Unmeasured | None:
-    """Why the estimates say nothing about a product with what is around it; None where they do."""
-    if not all(spec.is_static for spec in product.specs.values()):
+def bounded_rows(product: Product, moved: Moved, known: Facts, hints: Mapping[str, int]) -> int | None:
+    """The most rows that a product may have, where their number alone is a symbol, of which ``known`` says
+    that it is at most 64, and the weights are made from fewer bytes; None otherwise.  ``hints``: with at most
+    4 rows, they are summed instead.
+    """
+    rows, others = product.size("left"), ("right", "summed", "batch")
+    if rows.constant is not None or any(product.size(role).constant is None for role in others):
+        return None
+    most, weights = known.interval(rows)[1], moved.widened and moved.front_bytes > moved.own_bytes
+    few = most is not None and most <= MOST_FEW and estimate(rows, hints) > FEW
+    return most if weights and few else None
+
+
+def unmeasured(product: Product, moved: Moved, bounded: bool = False) -> Unmeasured | None:
+    """Why the estimates say nothing about a product with what is around it; None where they do.
+    ``bounded``: whether ``bounded_rows`` says how many rows it has at most.
+    """
+    if not bounded and not all(spec.is_static for spec in product.specs.values()):
         return Unmeasured("sizes", "sizes that are known when compiling only")
     left = product.specs["left"]
     if left.element not in _MEASURED:
@@ -91,7 +122,7 @@ def unmeasured(product: Product, moved: Moved) -> Unmeasured | None:
         return Unmeasured("front", "what is computed in front of the product belongs to a reduction")
     if moved.behind is not None and moved.behind.beside > 1:
         return Unmeasured("beside", "more than one tensor as large as the result is read behind the product")
-    if min(product.size(role).constant or 0 for role in ("left", "right")) <= FEW:
+    if not bounded and min(product.size(role).constant or 0 for role in ("left", "right")) <= FEW:
         return Unmeasured("few-rows", f"at most {FEW} rows or columns are not multiplied on tensor cores")
     return None
 
@@ -122,14 +153,11 @@ def pointwise_microseconds(moved: int, slots: int, hardware: Hardware, reduces: 
 
 @lru_cache(maxsize=1 << 10)
 def kernel_microseconds(form: ProductForm, moved: int, hardware: Hardware) -> float:
-    """As a kernel of the blocks that tiling chooses, beside its launch."""
+    """As one kernel of the blocks that tiling chooses, beside its launch."""
     if not form.batch * form.m * form.n:
         return 0.0
-    blocks = blocks_for(form, hardware)
-    if blocks.swap:
-        form, blocks = form.transposed, replace(blocks, m=blocks.n, n=blocks.m)
     bytes_take = moved / (hardware.bandwidth * _KERNEL * 1e3)
-    return max(microseconds(form, blocks, hardware), bytes_take) + _KERNEL_STARTS
+    return max(microseconds_whole(form, hardware), bytes_take) + _KERNEL_STARTS
 
 
 @lru_cache(maxsize=1 << 10)
@@ -142,7 +170,10 @@ def library_microseconds(form: ProductForm, moved: int, hardware: Hardware) -> f
         if parts == 1 or form.k >= parts * _LEAST_PART
         for m, n in _BLOCKS
     )
-    return max(compute, moved / (hardware.bandwidth * _LIBRARY * 1e3)) + LIBRARY_STARTS
+    bytes_take = moved / (hardware.bandwidth * _LIBRARY * 1e3)
+    if reads_weights_once(form, hardware):
+        bytes_take += form.m * form.k * ELEMENT_BYTES[form.element] * 1e-6 * _ROWS_MEGABYTE
+    return max(compute, bytes_take) + LIBRARY_STARTS
 
 
 def _parts_microseconds(

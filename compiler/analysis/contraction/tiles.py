@@ -20,6 +20,8 @@ from ...ir.sizes import ceil_power, floor_power
 
 #: The smallest extents of a tile that is multiplied; of what is summed in elements of 8 bits.
 LEAST_EXTENT, LEAST_BYTES = 16, 32
+#: Rows that count as few: one block can hold them all, so that large weights are read once.
+MOST_FEW = 64
 #: Blocks of rows and of columns.
 _ROWS, _COLUMNS = (128, 64, 32, 16), (256, 128, 64, 32, 16)
 #: Bytes of a row of operands in shared memory: the widest swizzle of Hopper's products.
@@ -52,8 +54,12 @@ _SPARE_BYTES = 4096
 _OTHER_REGISTERS = 40
 #: Stages of the loop, the first one of equal ones; two where shared memory holds no more.
 _STAGES, _LEAST_STAGES = (4, 3, 6), 2
-#: Blocks of what is summed, in rows of shared memory.
-_SUMMED_ROWS = (1, 2)
+#: Results of a tiny block, and microseconds that it takes for each row of shared memory of a step, whatever
+#: it multiplies: 16 x 4096 results of 14336 elements took 41.3 us in blocks of 16 x 16, 34.3 of 16 x 32.
+_TINY, _TINY_STEP = 256, 0.087
+#: Blocks of what is summed, in rows of shared memory; of 16 rows and so many columns, more, too: the same
+#: product took 33.0 us.
+_SUMMED_ROWS, _NARROW_ROWS, _NARROW_COLUMNS = (1, 2), 4, 32
 #: Products without tensor cores (f64, and f32 that may not be rounded): blocks, each with the part of the
 #: peak that it reaches; summed elements; warps.
 _SCALAR_BLOCKS: dict[int, float] = {64: 0.8, 32: 0.4, 16: 0.15}
@@ -167,6 +173,22 @@ def blocks_for(form: ProductForm, hardware: Hardware, spilled: int = 0) -> Block
         spilled -= 1
 
 
+def planned(points: int, most: int | None) -> int:
+    """For how many rows, or columns, blocks are chosen, where there are ``points`` by hints and at most
+    ``most``, None for no bound: for a bound of at most 64, as weights are read again for each further block
+    of rows.
+    """
+    return points if most is None or most > MOST_FEW else most
+
+
+def microseconds_whole(form: ProductForm, hardware: Hardware) -> float:
+    """Estimated time of the kernel of ``blocks_for``."""
+    blocks = blocks_for(form, hardware)
+    if blocks.swap:
+        form, blocks = form.transposed, replace(blocks, m=blocks.n, n=blocks.m)
+    return microseconds(form, blocks, hardware)
+
+
 def ranked_blocks(form: ProductForm, hardware: Hardware, most: int) -> list[Blocks]:
     """At most so many blocks, those with the shortest estimated time first."""
     return [blocks for _, blocks in sorted(_estimated(form, hardware), key=_rank)[:most]]
@@ -201,6 +223,8 @@ def microseconds(form: ProductForm, blocks: Blocks, hardware: Hardware) -> float
     computed = blocks.m * form.left_slots + blocks.n * form.right_slots * form.sums * _RIGHT_COMPUTED
     multiply += computed * blocks.k / slots
     step = max(at_once * multiply, at_once * read, _LATENCY / max(1, blocks.num_stages - 1))
+    if form.on_tensor_cores and blocks.m * blocks.n <= _TINY:
+        step = max(step, at_once * _TINY_STEP * blocks.k * ELEMENT_BYTES[form.element] / _ROW_BYTES)
     points = at_once * blocks.m * blocks.n
     behind = points * form.behind / slots
     behind *= _OVERLAPPED if at_once > 1 else 1.0
@@ -250,9 +274,20 @@ def _candidates(form: ProductForm, hardware: Hardware) -> Iterator[Blocks]:
             warps = 8 if rows * columns * form.sums > 128 * 64 and rows >= 2 * _TENSOR_ROWS else 4
             if rows * columns * form.sums // (32 * warps) > form.registers:
                 continue
-            for summed in form.summed:
+            for summed in _summed(form, columns, hardware):
                 for stages in _stages(form, rows, columns, summed, hardware):
                     yield _grouped(form, Blocks(rows, columns, summed, warps, stages), hardware)
+
+
+def _summed(form: ProductForm, columns: int, hardware: Hardware) -> tuple[int, ...]:
+    """Blocks of what is summed, for blocks of so many columns.  Longer ones were measured of more weights
+    than the L2 cache holds.
+    """
+    long = _NARROW_ROWS * _ROW_BYTES // ELEMENT_BYTES[form.element]
+    plain = ELEMENT_BYTES[form.element] == 2 and not form.left_slots + form.right_slots and form.sums == 1
+    large = form.n * form.k * form.right_bytes > hardware.l2_bytes and form.batch == 1
+    narrow = plain and large and form.m <= LEAST_EXTENT and columns == _NARROW_COLUMNS
+    return (*form.summed, long) if narrow else form.summed
 
 
 def _stages(form: ProductForm, rows: int, columns: int, summed: int, hardware: Hardware) -> tuple[int, ...]:

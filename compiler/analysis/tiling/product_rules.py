@@ -19,6 +19,7 @@ from ..contraction.tiles import (
     Blocks,
     ProductForm,
     held_blocks,
+    planned,
     ranked_blocks,
 )
 from ..kernel.shape import KernelShape
@@ -104,7 +105,7 @@ class Products:
 
     @cached_property
     def form(self) -> ProductForm:
-        """Sizes by hints, and what is computed beside the products."""
+        """Sizes by hints, few rows or columns by their bounds, and what is computed beside the products."""
         shape, kernel = self.shape, self.shape.kernel
         op = kernel.products[0]
         rows, columns = self.sides[0], self.sides[-1]
@@ -114,8 +115,8 @@ class Products:
         left, right = op.operands if self._role(op, rows.dims[0]) == _LEFT else reversed(list(op.operands))
         batch = [c.dims for c in self.classes if c not in (*self.sides, *self.summed)]
         return ProductForm(
-            m=shape.points(rows.dims),
-            n=shape.points(columns.dims),
+            m=planned(shape.points(rows.dims), shape.bound(rows.dims)),
+            n=planned(shape.points(columns.dims), shape.bound(columns.dims)),
             k=max((shape.points(c.dims) for c in self.summed), default=1),
             batch=math.prod(shape.points(dims) for dims in batch),
             element=str(op.operands[0].type),

@@ -5,14 +5,14 @@ from dataclasses import replace
 
 import pytest
 
-from fuse_mlir.compiler.analysis.contraction.plan import contraction_plan
+from fuse_mlir.compiler.analysis.contraction.plan import ContractionPlan, contraction_plan
 from fuse_mlir.compiler.analysis.contraction.roofline import (
     LIBRARY_STARTS,
     kernel_microseconds,
     library_microseconds,
 )
 from fuse_mlir.compiler.analysis.contraction.surroundings import Moved
-from fuse_mlir.compiler.analysis.contraction.tiles import ProductForm, blocks_for, microseconds
+from fuse_mlir.compiler.analysis.contraction.tiles import ProductForm, blocks_for, microseconds, planned
 from fuse_mlir.compiler.base.hardware import PRESETS
 
 H200 = PRESETS["h200"]
@@ -163,3 +163,77 @@ def test_programs_that_go_through_blocks_win_by_less() -> None:
     bare = Moved(moved(sizes), moved(sizes), 1, moved(sizes))
     assert contraction_plan(replace(form(sizes), streams=True), H200).margin(bare) == 0.95
     assert contraction_plan(form(sizes), H200).margin(bare) == 0.925
+
+
+#: (rows, columns, summed), tensors that are read beside, issue slots behind -> microseconds of the library's
+#: call with the kernel behind it, and of one kernel, launches included; measured on an H200 (SiLU, halves of
+#: SwiGLU, residuals).
+READ_ONCE = {
+    ((16, 14336, 4096), 0, 20): (34.2, 33.3),
+    ((16, 14336, 4096), 1, 20): (33.6, 32.1),
+    ((16, 4096, 14336), 1, 2): (35.6, 33.0),
+    ((64, 14336, 4096), 0, 20): (36.3, 32.5),
+    ((64, 14336, 4096), 1, 20): (36.1, 31.3),
+    ((64, 4096, 14336), 1, 2): (38.2, 34.9),
+}
+
+
+def read_once(sizes: tuple[int, ...], beside: int = 0, behind: int = 0) -> tuple[ContractionPlan, Moved]:
+    """The plan of a product, and what moves, with a pointwise kernel behind it if anything is behind."""
+    result = 2 * sizes[0] * sizes[1]
+    fused = moved(sizes) + beside * result
+    launched = 2 if behind else 1
+    plan = contraction_plan(replace(form(sizes), beside=beside, behind=behind), H200)
+    return plan, Moved(fused, fused + 2 * result * (launched - 1), launched, moved(sizes))
+
+
+def pays(plan: ContractionPlan, around: Moved) -> bool:
+    return plan.kernel_microseconds(around) <= plan.margin(around) * plan.library_microseconds(around)
+
+
+@pytest.mark.parametrize("case", READ_ONCE, ids=str)
+def test_products_that_read_weights_once(case: tuple[tuple[int, ...], int, int]) -> None:
+    """At most 64 rows, and weights that the L2 cache does not hold."""
+    library, kernel = READ_ONCE[case]
+    plan, around = read_once(*case)
+    assert plan.kernel_microseconds(around) == pytest.approx(kernel, rel=0.06)
+    assert plan.library_microseconds(around) == pytest.approx(library, rel=0.06)
+    assert pays(plan, around)
+
+
+@pytest.mark.parametrize("rows", [5, 16, 64])
+@pytest.mark.parametrize("others", [(14336, 4096), (4096, 14336), (28672, 8192)], ids=str)
+def test_such_products_are_the_library_s_alone(others: tuple[int, int], rows: int) -> None:
+    """One launch is what a kernel saves."""
+    assert not pays(*read_once((rows, *others)))
+
+
+@pytest.mark.parametrize("others", [(128256, 4096), (28672, 8192), (8192, 28672)], ids=str)
+def test_one_launch_is_little_beside_many_weights(others: tuple[int, int]) -> None:
+    assert not pays(*read_once((16, *others), behind=20))
+
+
+@pytest.mark.parametrize(
+    ("changed", "part"),
+    [({}, 0.94), ({"m": 64}, 0.94), ({"m": 65}, 0.87), ({"k": 512}, 0.87), ({"batch": 2}, 0.87)],
+    ids=str,
+)
+def test_products_that_read_weights_once_win_by_less(changed: dict[str, int], part: float) -> None:
+    plan = contraction_plan(replace(form((16, 14336, 4096)), **changed), H200)
+    bare = Moved(1 << 20, 1 << 20, 1, 1 << 20)
+    assert plan.margin(bare) == part
+    assert plan.margin(replace(bare, front_bytes=1 << 20)) == 0.87
+
+
+def test_few_rows_take_long_blocks_of_few_columns() -> None:
+    """Blocks of 16 x 16 took a quarter longer."""
+    blocks = blocks_for(replace(form((16, 4096, 14336)), beside=1, behind=2), H200)
+    assert (blocks.m, blocks.n, blocks.k) == (16, 32, 256)
+    wide = blocks_for(replace(form((16, 14336, 4096)), behind=20), H200)
+    assert (wide.m, wide.n, wide.k) == (16, 128, 64)
+    scaled = blocks_for(replace(form((16, 4096, 14336)), right_bytes=1, right_slots=4), H200)
+    assert scaled.k <= 128
+
+
+def test_bounds_of_at_most_64_rows_are_what_blocks_are_chosen_for() -> None:
+    assert [planned(16, most) for most in (16, 40, 64, 65, None)] == [16, 40, 64, 16, 16]

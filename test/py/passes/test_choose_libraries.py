@@ -90,6 +90,24 @@ def test_symbolic_sizes():
     assert graph.externs == 0 and "fuse.sym" in str(graph.module)
 
 
+def test_any_number_of_rows_up_to_a_bound():
+    """Blocks are chosen for the bound; each number of rows is right."""
+
+    def function(x, w):
+        return F.linear(x, w.to(x.dtype))
+
+    w = torch.randint(-127, 128, (4096, 128), dtype=torch.int8)
+    compiled = Compiled(function, {"interpret_level": "planned", "hardware": "h200", **GENERATED}, None)
+    for rows in (8, 2, 17, 64):
+        x = torch.randn(rows, 128, dtype=torch.bfloat16)
+        if rows == 8:
+            torch._dynamo.mark_dynamic(x, 0, min=2, max=64)
+        found, want = compiled(x, w), x.double() @ w.double().t()
+        assert (found.double() - want).norm() <= 4e-3 * want.norm()
+    [graph] = compiled.graphs
+    assert graph.externs == 0 and "fuse.max = 64" in str(graph.module)
+
+
 @pytest.mark.parametrize("dtype", [torch.int8, torch.uint8])
 def test_every_byte_is_widened_exactly(dtype):
     info = torch.iinfo(dtype)
