@@ -65,7 +65,7 @@ class TileAccesses:
         self.index = TileIndex(self.builder, tile, kernel.dims, kernel.facts, self.sizes, early)
         self.lanes = ReductionLanes(kernel, tile, self.plan, self.index, self.builder)
         self.row = row if isinstance(row, RowParts) else None
-        self.pairs = pairs_of(kernel, tile) if plain else {}
+        self.pairs = pairs_of(kernel, tile) if plain and early is None else {}
         parts = [] if self.row is None else [RowPart(self.row, ends) for ends in (False, True)]
         self.parts = [self._tiles(part.of(tile), part=part) for part in parts]
         if self.pairs:

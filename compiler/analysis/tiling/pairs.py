@@ -18,10 +18,11 @@ _SIMPLE = ("fuse.index", "arith.constant", "arith.cmpi", "arith.andi", "arith.or
 
 def pairs_of(kernel: Kernel, tile: Tile) -> dict[ir.Operation, tuple[ir.Operation, ir.Operation]]:
     """Of each load that has a neighbour: the even one and the odd one, each load in one pair.  Empty where
-    something is looped over or the innermost axis has lanes that are no points; loads at loaded indices, of
-    what the kernel writes to, or with guards that are loaded have none.
+    another axis than the innermost one is looped over, or that one has lanes that are no points; loads at
+    loaded indices, of what the kernel writes to, with guards that are loaded, or with any guard in a loop
+    have none.
     """
-    if tile.looped is not None or not tile.axes or tile.axes[-1].kind != "grid":
+    if not tile.axes or tile.axes[-1].kind == "resident" or tile.looped not in (None, len(tile.axes) - 1):
         return {}
     axis = tile.axes[-1]
     if axis.block == 1 or not kernel.facts.divides(axis.block, axis.extent(dict(kernel.dims))):
@@ -29,6 +30,8 @@ def pairs_of(kernel: Kernel, tile: Tile) -> dict[ir.Operation, tuple[ir.Operatio
     shapes = KernelShape.of(kernel)
     found: dict[ir.Operation, tuple[ir.Operation, ir.Operation]] = {}
     loads = [a for a in kernel.loads if _steps_over_two(shapes, a, axis.dims[-1])]
+    if axis.kind == "looped":
+        loads = [a for a in loads if is_true(a.op.operands[1])]
     for even in loads:
         if not kernel.facts.divides(2, shapes.offset_of(even)):
             continue

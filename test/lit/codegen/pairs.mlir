@@ -144,3 +144,54 @@ func.func private @last_block(%x: tensor<4095x66xbf16>, %o: tensor<4095x33xbf16>
   %r = "fuse.store"(%o, %m, %true) {at = ["d0", "d1"], mode = "set"} : (tensor<4095x33xbf16>, bf16, i1) -> tensor<4095x33xbf16>
   return %r : tensor<4095x33xbf16>
 }
+
+// -----
+
+// In a loop over whole blocks: weights of 4 bits, two in a byte, meet neighbours of a row.
+// CHECK-LABEL: @looped
+// CHECK: scf.for
+// CHECK: %[[BOTH:.*]] = "tt.load"({{.*}} -> tensor<1x1024xbf16>
+// CHECK: %[[PAIRS:.*]] = "tt.reshape"(%[[BOTH]]) : (tensor<1x1024xbf16>) -> tensor<1x512x2xbf16>
+// CHECK: "tt.split"(%[[PAIRS]])
+// CHECK-NOT: -> tensor<1x512xbf16>{{$}}
+func.func private @looped(%x: tensor<16384xbf16>, %w: tensor<4096x8192xbf16>, %o: tensor<4096xf32>) -> tensor<4096xf32>
+    attributes {fuse.kernel, fuse.dims = {d0 = "4096", d1 = "8192"}, fuse.ties = array<i64: 2>,
+                fuse.tile = {axes = [{dims = ["d0"], block = 4 : i64, kind = "grid"}, {dims = ["d1"], block = 512 : i64, kind = "looped"}], num_warps = 2 : i64, num_stages = 3 : i64}} {
+  %true = arith.constant true
+  %zero = arith.constant 0.0 : bf16
+  %v0 = "fuse.load"(%x, %true, %zero) {at = ["d1*2"]} : (tensor<16384xbf16>, i1, bf16) -> bf16
+  %v1 = "fuse.load"(%x, %true, %zero) {at = ["d1*2 + 1"]} : (tensor<16384xbf16>, i1, bf16) -> bf16
+  %n = "fuse.load"(%w, %true, %zero) {at = ["d0", "d1"]} : (tensor<4096x8192xbf16>, i1, bf16) -> bf16
+  %a = arith.mulf %v0, %n : bf16
+  %b = arith.mulf %v1, %n : bf16
+  %c = arith.addf %a, %b : bf16
+  %e = arith.extf %c : bf16 to f32
+  %s = "fuse.reduce"(%e) {kind = "sum", over = ["d1"]} : (f32) -> f32
+  %r = "fuse.store"(%o, %s, %true) {at = ["d0"], mode = "set"} : (tensor<4096xf32>, f32, i1) -> tensor<4096xf32>
+  return %r : tensor<4096xf32>
+}
+
+// -----
+
+// Must not fire: a loop computes a guard for its own lanes only.
+// CHECK-LABEL: @guarded_loop
+// CHECK-NOT: "tt.split"
+func.func private @guarded_loop(%x: tensor<16384xbf16>, %w: tensor<4096x8192xbf16>, %o: tensor<4096xf32>) -> tensor<4096xf32>
+    attributes {fuse.kernel, fuse.dims = {d0 = "4096", d1 = "8192"}, fuse.ties = array<i64: 2>,
+                fuse.tile = {axes = [{dims = ["d0"], block = 4 : i64, kind = "grid"}, {dims = ["d1"], block = 512 : i64, kind = "looped"}], num_warps = 2 : i64, num_stages = 3 : i64}} {
+  %true = arith.constant true
+  %zero = arith.constant 0.0 : bf16
+  %none = arith.constant 0 : i64
+  %i = "fuse.index"() {expr = "d1"} : () -> i64
+  %g = arith.cmpi sgt, %i, %none : i64
+  %v0 = "fuse.load"(%x, %g, %zero) {at = ["d1*2"]} : (tensor<16384xbf16>, i1, bf16) -> bf16
+  %v1 = "fuse.load"(%x, %g, %zero) {at = ["d1*2 + 1"]} : (tensor<16384xbf16>, i1, bf16) -> bf16
+  %n = "fuse.load"(%w, %true, %zero) {at = ["d0", "d1"]} : (tensor<4096x8192xbf16>, i1, bf16) -> bf16
+  %a = arith.mulf %v0, %n : bf16
+  %b = arith.mulf %v1, %n : bf16
+  %c = arith.addf %a, %b : bf16
+  %e = arith.extf %c : bf16 to f32
+  %s = "fuse.reduce"(%e) {kind = "sum", over = ["d1"]} : (f32) -> f32
+  %r = "fuse.store"(%o, %s, %true) {at = ["d0"], mode = "set"} : (tensor<4096xf32>, f32, i1) -> tensor<4096xf32>
+  return %r : tensor<4096xf32>
+}

@@ -33,3 +33,13 @@ def test_every_pass_keeps_them(name):
 @pytest.mark.parametrize("width", [30, 31, 33])
 def test_rows_of_other_lengths(width):
     check(FUNCTIONS["pool"], torch.randn(2, 4, 16, width).bfloat16(), interpret_level="tiled")
+
+
+@pytest.mark.parametrize("width", [131072, 100514])
+def test_in_a_loop(width):
+    """Rows of whole blocks, and rows that may start anywhere."""
+    check(
+        lambda x: (x[..., ::2].float() * x[..., 1::2].float()).sum(-1),
+        torch.randn(2, width).bfloat16(),
+        interpret_level="tiled",
+    )
