@@ -224,15 +224,20 @@ class TileBuilder:
         """A tile of bf16, widened to f32."""
         return self._packed(value, tt.WIDENED_TEXT, tt.WIDENED_CONSTRAINTS)
 
-    def of_bytes(self, value: ir.Value, signed: bool) -> ir.Value:
-        """A tile of i8, converted to f32."""
+    def of_bytes(self, value: ir.Value, signed: bool, half: bool = False) -> ir.Value:
+        """A tile of i8, converted to f32, or to f16 (``half``)."""
+        if half:
+            text, element = tt.HALF_BYTES_TEXT[signed], ir.F16Type.get()
+            return self._packed(value, text, tt.HALF_BYTES_CONSTRAINTS, 4, element)
         return self._packed(value, tt.BYTES_TEXT[signed], tt.BYTES_CONSTRAINTS, 4)
 
-    def _packed(self, value: ir.Value, text: str, constraints: str, count: int = 2) -> ir.Value:
-        """Applies PTX that works on ``count`` elements at once; the result is f32."""
+    def _packed(
+        self, value: ir.Value, text: str, constraints: str, count: int = 2, element: ir.Type | None = None
+    ) -> ir.Value:
+        """Applies PTX that works on ``count`` elements at once; the result is f32, or ``element``."""
         return self.create(
             "tt.elementwise_inline_asm",
-            [tt.tile_type(shape_of(value), ir.F32Type.get())],
+            [tt.tile_type(shape_of(value), element or ir.F32Type.get())],
             [value],
             {
                 "asm_string": ir.StringAttr.get(text),

@@ -354,8 +354,9 @@ def _of_integer(signed: bool) -> Emitter:
 
     def emit_it(builder: TileBuilder, op: ir.Operation, operands: Sequence[ir.Value]) -> list[ir.Value]:
         element = op.results[0].type
-        if str(tt.element_of(operands[0].type)) == "i8" and str(element) == "f32" and shape_of(operands[0]):
-            return [builder.of_bytes(operands[0], signed)]
+        of_bytes = str(tt.element_of(operands[0].type)) == "i8" and shape_of(operands[0])
+        if of_bytes and str(element) in ("f32", "f16"):
+            return [builder.of_bytes(operands[0], signed, half=str(element) == "f16")]
         return [builder.elementwise("arith.sitofp" if signed else "arith.uitofp", operands, element)]
 
     return emit_it

@@ -224,7 +224,10 @@ class AtomicCas(TT.Operation, name="atomic_cas"):
 
 
 class Dot(TT.Operation, name="dot", traits=[ext.Pure]):
-    """a @ b + c on tiles.  ``inputPrecision``: 0 tf32, 1 tf32x3, 2 ieee."""
+    """a @ b + c on tiles, or on a batch of them (the first of three axes).
+
+    ``inputPrecision``: 0 tf32, 1 tf32x3, 2 ieee.
+    """
 
     a: Operand[Any]
     b: Operand[Any]
@@ -328,7 +331,7 @@ class Bitcast(TT.Operation, name="bitcast", traits=[ext.Pure]):
 
 class ElementwiseInlineAsm(TT.Operation, name="elementwise_inline_asm", traits=[ext.Pure]):
     """PTX text on each element.  Only ``parameter_text``, ``ROUNDED_TEXT``, ``WIDENED_TEXT``,
-    ``BYTES_TEXT`` are emitted."""
+    ``BYTES_TEXT``, ``HALF_BYTES_TEXT`` are emitted."""
 
     srcs: Sequence[Operand[Any]]
     asm_string: ir.StringAttr
@@ -377,6 +380,19 @@ BYTES_TEXT = {
     for signed in (False, True)
 }
 BYTES_CONSTRAINTS = "=r,=r,=r,=r,r"
+#: The same for float16, two in a register: the byte becomes the last one of 2**10.  Five instructions make
+#: four.
+HALF_BYTES_TEXT = {
+    signed: "{ .reg .b32 all, less; "
+    + ("xor.b32 all, $2, 0x80808080; " if signed else "mov.b32 all, $2; ")
+    + f"mov.b32 less, 0x{'64806480' if signed else '64006400'}; "
+    + " ".join(
+        f"prmt.b32 ${n}, all, 0x64, 0x4{2 * n + 1}4{2 * n}; sub.f16x2 ${n}, ${n}, less;" for n in range(2)
+    )
+    + " }"
+    for signed in (False, True)
+}
+HALF_BYTES_CONSTRAINTS = "=&r,=&r,r"
 
 
 def first_parameter(text: str) -> int | None:

@@ -15,7 +15,7 @@ import torch
 from torch import Tensor
 
 from ...index import parse
-from ...ir.dialects.tt import BYTES_TEXT, ROUNDED_TEXT, WIDENED_TEXT, first_parameter
+from ...ir.dialects.tt import BYTES_TEXT, HALF_BYTES_TEXT, ROUNDED_TEXT, WIDENED_TEXT, first_parameter
 from ...ir.dialects.tt_text import FAMILIES, mirror_name
 from ...ir.kernel import kernel_ties, named_sizes, string, strings
 from ...mlir import ir
@@ -368,9 +368,10 @@ def _inline_asm(reader: _Reader, op: ir.Operation) -> _Step:
     if text == WIDENED_TEXT:
         wide = torch.float64 if reader.shadow else torch.float32
         return lambda batch, values, operands: (operands[0].to(wide),)
-    if text in BYTES_TEXT.values():
-        wide = torch.float64 if reader.shadow else torch.float32
-        signed = text == BYTES_TEXT[True]
+    if text in (*BYTES_TEXT.values(), *HALF_BYTES_TEXT.values()):
+        wide = torch.float32 if text in BYTES_TEXT.values() else torch.float16
+        wide = torch.float64 if reader.shadow else wide
+        signed = text in (BYTES_TEXT[True], HALF_BYTES_TEXT[True])
         return lambda batch, values, operands: (
             (operands[0] if signed else operands[0].view(torch.uint8)).to(wide),
         )
