@@ -36,7 +36,11 @@ class ExpandDots(AnalysisPass):
     Remarks: ``analysis``, with one of two conditions: ``few-rows``, where one operand has at most 4 points
     beside those that are summed; ``types``, where tensor cores do not take the types.
 
-    Does not fire on other products, which become products of tiles (``apply-tiling``), nor on tile code.
+    Does not fire on other products, which become products of tiles (``apply-tiling``), nor on tile code.  A
+    product of few rows stays one of tiles where tensor cores are faster: 2 to 4 rows times integers of 8 bits
+    that are loaded and cast to bf16 or f16, and 3 or 4 rows times loaded bf16 or f16.  Rows of these weights
+    have to lie along what is summed and start at multiples of 16 bytes, and the kernel reduces nothing beside
+    two such products at most.
     """
 
     name: ClassVar[str] = "expand-dots"

@@ -41,6 +41,7 @@ from .reinplace_updates import ReinplaceUpdates
 from .reorder_for_peak import ReorderForPeak
 from .review_libraries import ReviewLibraries
 from .simplify_dims import SimplifyDims
+from .slice_products import SliceProducts
 from .split_reductions import SplitReductions
 from .unroll_reductions import UnrollReductions
 from .unroll_rows import UnrollRows
@@ -135,6 +136,7 @@ def default_pipeline(
             SplitReductions(hardware=hardware),  # few long rows would leave most of the GPU idle
             WriteInPlace(),  # fusion is over: results may overwrite dead operands
             DeduplicateKernels(),  # equal kernels are tiled and compiled once
+            SliceProducts(hardware=hardware),  # a sum for each warp: few rows leave few programs
             ChooseTiling(hardware=hardware, spilled=spilled),  # after all fusion: kernels are settled
             *((AutotuneTiling(tiles),) if tiles else ()),  # measured tiles, where there are any
             ApplyTiling(),  # loops, masks and tiles become explicit

@@ -2,19 +2,23 @@
 
 Such a product reads each weight once, so bytes bound it: 1 to 4 rows of 14336 x 4096 weights in bfloat16 take
 an H200 30 to 38 us, a copy of the bytes 29.  The constants are fitted to 1 to 4 rows with 117 MB and 1.05 GB
-of weights in bf16, and with 59 MB in int8, on an H200 (suite ``contractions``).
+of weights in bf16, and with 59 MB in int8, on an H200 (suite ``contractions``).  Weights that are widened in
+the kernel count as if they were multiplied and summed; tensor cores are faster with those of 8 bits.
 """
 
 from dataclasses import dataclass
 
 from ...base.hardware import Hardware
 from .product import Product
+from .tensor_cores import multiplies
 
 #: Issue slots for each weight, beside those for each row of it.
 _WEIGHT_SLOTS, _ROW_SLOTS = 4.0, 3.4
 #: The part of the device's bandwidth that a kernel reaches with one row, and what each further row costs of
 #: it; and the part that the library reaches.
 _KERNEL, _KERNEL_ROW, _LIBRARY = 0.92, 0.04, 0.944
+#: The same of a kernel whose weights tensor cores multiply as they are, and its microseconds.
+_MULTIPLIED, _MULTIPLIED_STARTS = 0.963, 4.6
 #: Microseconds that each takes beside its bytes and a launch.
 _KERNEL_STARTS, _LIBRARY_STARTS = 2.2, 7.3
 #: Types that were measured.
@@ -37,11 +41,18 @@ class Unmeasured:
 class FewRows:
     """A product of few rows with large weights.
 
-    ``rows``: how many; ``weights``: elements of the other operand.
+    ``rows``: how many; ``weights``: elements of the other operand; ``multiplied``: whether tensor cores
+    multiply them, if the kernel reads them as they are.
     """
 
     rows: int
     weights: int
+    multiplied: bool = False
+
+    @staticmethod
+    def of_sizes(rows: int, others: int, summed: int, element: str) -> "FewRows":
+        """Of ``rows`` rows times ``others`` rows of ``summed`` weights."""
+        return FewRows(rows, summed * others, multiplies(rows, summed, element))
 
     @staticmethod
     def of(product: Product, most: int) -> "FewRows | Unmeasured":
@@ -64,10 +75,12 @@ class FewRows:
         weights, along = (left, 1) if n < m else (right, 0)
         if weights.strides[along].constant != 1:
             return Unmeasured("strides", "the weights do not lie along the dim that is summed")
-        return FewRows(rows, k * max(m, n))
+        return FewRows.of_sizes(rows, max(m, n), k, left.element)
 
-    def kernel_microseconds(self, hardware: Hardware, moved: int) -> float:
-        """As a kernel that moves ``moved`` bytes."""
+    def kernel_microseconds(self, hardware: Hardware, moved: int, widened: bool) -> float:
+        """As a kernel that moves ``moved`` bytes.  ``widened``: it makes the weights of fewer bytes."""
+        if self.multiplied and not widened:
+            return moved / (hardware.bandwidth * _MULTIPLIED * 1e3) + _MULTIPLIED_STARTS + hardware.launch
         slots = self.weights * (_WEIGHT_SLOTS + _ROW_SLOTS * self.rows)
         issued = slots / hardware.slots_per_second * 1e6
         reached = _KERNEL - _KERNEL_ROW * (self.rows - 1)

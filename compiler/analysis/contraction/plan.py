@@ -45,9 +45,10 @@ class ContractionPlan:
 
     @cached_property
     def few(self) -> FewRows | None:
-        """The product as one of few rows, which a kernel multiplies and sums; None for tiles."""
-        rows, columns = sorted((self.form.m, self.form.n))
-        return FewRows(rows, self.form.k * columns) if self.form.batch == 1 and rows <= FEW else None
+        """The product as one of few rows; None for others."""
+        form, (rows, columns) = self.form, sorted((self.form.m, self.form.n))
+        few = form.batch == 1 and rows <= FEW
+        return FewRows.of_sizes(rows, columns, form.k, form.element) if few else None
 
     def margin(self, moved: Moved) -> float:
         """The part of the library's time that a kernel is to take at most."""
@@ -61,7 +62,7 @@ class ContractionPlan:
     def kernel_microseconds(self, moved: Moved) -> float:
         """As one kernel with what is around it."""
         if self.few is not None:
-            return self.few.kernel_microseconds(self.hardware, moved.fused_bytes)
+            return self.few.kernel_microseconds(self.hardware, moved.fused_bytes, moved.widened)
         return kernel_microseconds(self.form, moved.fused_bytes, self.hardware) + self.hardware.launch
 
     def library_microseconds(self, moved: Moved) -> float:

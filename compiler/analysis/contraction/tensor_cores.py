@@ -3,14 +3,24 @@
 from dataclasses import dataclass
 
 from ...ir.contractions import ACCUMULATORS
-from ...ir.kernel import over
+from ...ir.defining import defining_op
+from ...ir.kernel import Access, over
 from ...mlir import ir
 from ..kernel.shape import KernelShape
 
 #: Up to so many rows, or columns, bytes bound a product, and multiplying and adding keeps up with them.
 FEW = 4
+#: How many rows of weights of 1 and 2 bytes an element are few, and faster on tensor cores: on an H200, each
+#: of 2 to 16 rows that was measured times weights of 8 bits, and 4 rows of 16 bits.
+_ROWS = {1: range(2, 17), 2: range(3, 5)}
+#: So many products of few rows share the shared memory of a kernel.
+_MOST_PRODUCTS = 2
+#: Bytes of the widest access.
+_VECTOR = 16
 #: Element types that ``fuse.dot`` multiplies and ``tt.dot`` does not.
 _SUMMED = ("i16", "i32", "i64")
+#: Casts of integers of 8 bits that take at most two instructions, by the type that they make.
+_CASTS = {"bf16": ("arith.sitofp",), "f16": ("arith.sitofp", "arith.uitofp")}
 
 
 @dataclass(frozen=True)
@@ -21,14 +31,67 @@ class Summed:
     message: str
 
 
+@dataclass(frozen=True)
+class Weights:
+    """The larger factor of a product of few rows that tensor cores multiply: what loads it, bytes of an
+    element, and how many rows are few."""
+
+    access: Access
+    element_bytes: int
+    rows: range
+
+
+def multiplies(rows: int, summed: int, element: str) -> bool:
+    """Whether tensor cores multiply few rows by rows of ``summed`` weights that are ``element`` in memory."""
+    return element in _CASTS and rows in _ROWS[2] and summed * 2 % _VECTOR == 0
+
+
 def reason_to_sum(shape: KernelShape, op: ir.Operation) -> Summed | None:
     """Why a ``fuse.dot`` is no product of tiles; None where it is one."""
-    dims = shape.kernel.value_dims
-    left, right = (dims.get(v, frozenset()) - {*over(op)} for v in op.operands)
-    rows, columns = (shape.points(tuple(side)) for side in (left - right, right - left))
-    if min(rows, columns) <= FEW:
+    rows, columns = (shape.points(tuple(side)) for side in _sides(shape, op))
+    if min(rows, columns) <= FEW and not (_alone(shape) and weights_of(shape, op)):
         return Summed("few-rows", f"{rows} rows and {columns} columns: at most {FEW} of one of them")
     first, second, made = (str(v.type) for v in (*op.operands, *op.results))
     if first != second or first in _SUMMED or ACCUMULATORS.get(first) != made:
         return Summed("types", f"tensor cores do not sum products of {first} and {second} in {made}")
     return None
+
+
+def weights_of(shape: KernelShape, op: ir.Operation) -> Weights | None:
+    """The weights of a ``fuse.dot`` of few rows that tensor cores multiply; None for other products.
+
+    They are loaded as bf16 or f16, or as integers of 8 bits that are cast to these.  Each is loaded for one
+    point, and rows of them lie along what is summed and start at multiples of 16 bytes.  To multiply and add
+    instead takes an instruction for each weight and row, and more for widening.
+    """
+    left, right = _sides(shape, op)
+    larger = shape.points(tuple(left)) < shape.points(tuple(right))
+    weights, few = op.operands[larger], (left, right)[not larger]
+    casts = _CASTS.get(str(weights.type))
+    if casts is None:
+        return None
+    cast = next((c for c in (defining_op(weights, name) for name in casts) if c is not None), None)
+    loaded = weights if cast is None else cast.operands[0]
+    access = next((a for a in shape.kernel.loads if a.op.results[0] == loaded), None)
+    if access is None or (cast is not None and str(loaded.type) != "i8"):
+        return None
+    spec, size, bound = shape.kernel.spec(access.argument), shape.points(tuple(few)), shape.bound(tuple(few))
+    found = Weights(access, spec.element_bytes, _ROWS[spec.element_bytes])
+    if size not in found.rows or bound is None or bound not in found.rows:
+        return None
+    strides = [s.constant for s in spec.strides]
+    aligned = all(s is not None and (s == 1 or s * spec.element_bytes % _VECTOR == 0) for s in strides)
+    own = shape.kernel.op_dims[access.op] == shape.kernel.value_dims[weights]
+    return found if aligned and own and shape.contiguous_dim(access) in over(op) else None
+
+
+def _sides(shape: KernelShape, op: ir.Operation) -> tuple[frozenset[str], frozenset[str]]:
+    """The dims of the rows of a product and of its columns."""
+    left, right = (shape.kernel.value_dims.get(v, frozenset()) - {*over(op)} for v in op.operands)
+    return left - right, right - left
+
+
+def _alone(shape: KernelShape) -> bool:
+    """Whether a kernel reduces nothing but the factors of so few products that shared memory holds them."""
+    kernel = shape.kernel
+    return len(kernel.reductions) == len(kernel.products) <= _MOST_PRODUCTS and not kernel.scans

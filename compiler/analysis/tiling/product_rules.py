@@ -68,10 +68,6 @@ class Products:
             summed = _SUMMED in roles
             if summed and _BOTH in roles:
                 raise NoTiling(f"{dims} are summed by one product and shared by the operands of another")
-            if any(crossed) and _BOTH in roles:
-                raise NoTiling(
-                    f"something is reduced along {dims}, the matrices of a batch that is multiplied"
-                )
             held = bool({*roles} & {_LEFT, _RIGHT}) if summed else any(crossed)
             classes.append(DimClass(tuple(dims), roles, held))
         return classes
@@ -87,6 +83,11 @@ class Products:
         """The classes whose points are rows or columns: the rows of the first product first.  Where an
         operand has two, a program takes one point of the smaller one.
         """
+        for c in self.classes:
+            if c.held and _BOTH in c.roles:
+                raise NoTiling(
+                    f"something is reduced along {[*c.dims]}, the matrices of a batch that is multiplied"
+                )
         kept = [c for c in self.classes if c.free or c.held]
         for number, op in enumerate(self.shape.kernel.products):
             for role in (_LEFT, _RIGHT):
@@ -155,15 +156,17 @@ class Products:
         ]
         return sum(self.shape.element_bytes(a) for a in loads) or 2
 
-    def whole(self, held: DimClass) -> int:
-        """The block of dims that a program holds all points of.  Raises ``NoTiling``."""
+    def whole(self, held: DimClass, least: int | None = None) -> int:
+        """The block of dims that a program holds all points of, by default of dims that a product is cut
+        along.  Raises ``NoTiling``."""
         bound = self.shape.bound(held.dims)
         if bound is None:
             raise NoTiling(
                 f"a program would have to hold all points of {list(held.dims)}, which have no bound"
             )
         narrow = any("8" in str(v.type)[:2] for op in self.shape.kernel.products for v in op.operands)
-        return max(ceil_power(bound), LEAST_BYTES if narrow else LEAST_EXTENT)
+        least = least or (LEAST_BYTES if narrow else LEAST_EXTENT)
+        return max(ceil_power(bound), least)
 
     def tile(
         self, blocks: dict[DimClass, int], summed: int, warps: int, stages: int, group: int, programs: int = 0
@@ -242,13 +245,3 @@ def ranked_tiles(shape: KernelShape, hardware: Hardware, most: int) -> list[Tile
     except NoTiling:
         return []
     return [_tile_of(subject, blocks) for blocks in ranked_blocks(subject.form, hardware, most)]
-
-
-def programs_of_products(shape: KernelShape, hardware: Hardware) -> int:
-    """Programs of a kernel with products, by hints; as many as the GPU takes where no tile fits it."""
-    subject = Products(shape)
-    try:
-        tile = held_columns(subject, hardware) or blocks_of_products(subject, hardware)
-    except NoTiling:
-        return hardware.full_grid
-    return math.prod(-(-shape.points(axis.dims) // axis.block) for axis in tile.axes if axis.kind == "grid")

@@ -2,6 +2,7 @@
 numbers; changes nothing.
 """
 
+import math
 from dataclasses import dataclass
 
 from ...base.hardware import Hardware
@@ -12,7 +13,8 @@ from ...ir.sizes import floor_power
 from ...mlir import ir
 from ..kernel.shape import KernelShape
 from ..kernel.shares import FEWEST, equal_shares, walk_shares
-from .product_rules import programs_of_products
+from .choice import NoTiling
+from .rules import choose
 
 #: A slice is at least this long, so that its reads pay for its start.
 _SLICE_BYTES = 16 * 1024
@@ -55,7 +57,7 @@ def plan_slices(shape: KernelShape, hardware: Hardware) -> Slicing | NotSliced |
     if not kernel.reductions:
         return None
     products = bool(kernel.products)
-    programs = max(1, programs_of_products(shape, hardware) if products else _programs(shape))
+    programs = max(1, _programs_of_products(shape, hardware) if products else _programs(shape))
     if programs >= (hardware.sm_count if products else hardware.full_grid):
         return None
     crossed = _candidate(shape)
@@ -178,6 +180,15 @@ def _programs(shape: KernelShape) -> int:
     if along in shape.parallel:
         return points // shape.size(along) * -(-shape.size(along) // 32)
     return points
+
+
+def _programs_of_products(shape: KernelShape, hardware: Hardware) -> int:
+    """Programs of a kernel with products, by hints; as many as the GPU takes where no tile fits it."""
+    try:
+        axes = choose(shape, hardware).tile.axes
+    except NoTiling:
+        return hardware.full_grid
+    return math.prod(-(-shape.points(axis.dims) // axis.block) for axis in axes if axis.kind == "grid")
 
 
 def _candidate(shape: KernelShape) -> tuple[str, ...] | None:

@@ -1,10 +1,11 @@
 """The frames of a kernel with products: over which axes, and in which order, the tile of each value lies.
 
 Without a product all tiles of a kernel have the same axes.  A product of tiles joins three kinds of them: its
-left operand lies in (m, k), its right one in (k, n), and the result in (m, n).  A *frame* is such an ordered
-list of axes.  What is computed for an operand has its operand's frame, loads included, so that nothing is
-reshaped or transposed between a load and the product.  A value that is needed in two frames (a scale of both
-operands) is computed in each.
+left operand lies in (m, k), its right one in (k, n), and the result in (m, n).  An axis that both operands
+have, a batch of products, comes first in all three.  A *frame* is such an ordered list of axes.  What is
+computed for an operand has its operand's frame, loads included, so that nothing is reshaped or transposed
+between a load and the product.  A value that is needed in two frames (a scale of both operands) is computed
+in each.
 """
 
 from dataclasses import dataclass
@@ -80,16 +81,17 @@ class Frames:
     def _product(self, op: ir.Operation, wanted: list[Frame]) -> None:
         summed = [i for i in self.plan.over_axes(op) if i in self._vector]
         sides = [self._vector.intersection(self.plan.value_axes.get(v, ())) - {*summed} for v in op.operands]
-        free = sides[0] | sides[1]
-        if [len(found) for found in (summed, *sides, free)] != [1, 1, 1, 2]:
+        batch = sorted(sides[0] & sides[1])
+        free = sides[0] ^ sides[1]
+        if [len(summed), *(len(side) - len(batch) for side in sides)] != [1, 1, 1] or len(batch) > 1:
             raise TilingError(
                 "fuse.dot needs a block of several points along one axis of each operand and along the axis "
-                "that it sums, and of one point along all others",
+                "that it sums, at most one more that both operands have, and one point along all others",
                 op.location,
             )
-        place = next(tuple(i for i in f if i in free) for f in wanted)
-        order = (0, 1) if place[0] in sides[0] else (1, 0)
-        left, right = (place[0], summed[0]), (summed[0], place[1])
+        rows, columns = next(tuple(i for i in f if i in free) for f in wanted)
+        order = (0, 1) if rows in sides[0] else (1, 0)
+        place, left, right = (*batch, rows, columns), (*batch, rows, summed[0]), (*batch, summed[0], columns)
         self.operands[op] = Operands(order, left, right, summed[0])
         self.of[op], self.results[op] = [place], [f for f in wanted if f != place]
         self._want(op.operands[order[0]], [left])

@@ -37,7 +37,7 @@ class TileProducts(TileAccesses):
             self._require(tt.tile_problem(tiles.index.shape(frame)), kernel.func)
         for op, operands in self.frames.operands.items():
             self._operand_frames |= {operands.left, operands.right}
-            m, n, k = (tile.axes[i].block for i in (operands.left[0], operands.right[1], operands.summed))
+            m, n, k = (tile.axes[i].block for i in (operands.left[-2], operands.right[-1], operands.summed))
             self._require(tt.product_problem(m, n, k, str(op.operands[0].type)), op)
 
     def _require(self, problem: str | None, op: ir.Operation) -> None:

@@ -31,8 +31,8 @@ def verified(check: Callable[[Any], str | None]) -> Callable[[Any], bool]:
 
 #: Elements of the largest tile that Triton takes.
 _MOST_ELEMENTS = 1 << 20
-#: The smallest extents of the m, n and k of a product of tiles; the k of elements of 8 bits.
-_LEAST_EXTENT, _LEAST_BYTES = 16, 32
+#: The smallest extents of the m and k of a product of tiles, and of its n; the k of elements of 8 bits.
+_LEAST_EXTENT, _LEAST_COLUMNS, _LEAST_BYTES = 16, 8, 32
 
 
 def tile_problem(shape: Sequence[int], of: object = None) -> str | None:
@@ -46,11 +46,11 @@ def tile_problem(shape: Sequence[int], of: object = None) -> str | None:
 
 
 def product(op: ir.Operation) -> str | None:
-    left, right, added = (shape_of(v.type) for v in op.operands)
-    if [len(s) for s in (left, right, added)] != [2, 2, 2]:
-        return f"expected tiles of two axes, got {left}, {right} and {added}"
-    (m, k), (inner, n) = left, right
-    if k != inner or added != [m, n]:
+    left, right, added = (list(shape_of(v.type)) for v in op.operands)
+    if [len(s) for s in (left, right, added)] not in ([2, 2, 2], [3, 3, 3]):
+        return f"expected tiles of two axes, or of a batch and two axes, got {left}, {right} and {added}"
+    (*batch, m, k), (*others, inner, n) = left, right
+    if k != inner or batch != others or added != [*batch, m, n]:
         return f"expected m x k times k x n and m x n elements, got {left}, {right} and {added}"
     return product_problem(m, n, k, str(element_of(op.operands[0].type)))
 
@@ -58,8 +58,11 @@ def product(op: ir.Operation) -> str | None:
 def product_problem(m: int, n: int, k: int, element: str) -> str | None:
     """Why Triton multiplies no tiles of m x k by k x n elements of an operand's type; None where it does."""
     least = _LEAST_BYTES if element[:2] in ("i8", "f8") else _LEAST_EXTENT
-    if min(m, n) < _LEAST_EXTENT or k < least:
-        return f"expected m and n of at least {_LEAST_EXTENT} and k of at least {least}, got {m}, {n} and {k}"
+    if m < _LEAST_EXTENT or n < _LEAST_COLUMNS or k < least:
+        return (
+            f"expected m of at least {_LEAST_EXTENT}, n of at least {_LEAST_COLUMNS} and k of at least "
+            f"{least}, got {m}, {n} and {k}"
+        )
     return None
 
 

@@ -97,6 +97,38 @@ module attributes {fuse.device = "cpu"} {
 
 // -----
 
+// An axis of both operands is the batch of the product, and comes first.  What is summed over it then is in the axes of the result.
+// CHECK-LABEL: func.func private @slices
+// CHECK: scf.for
+// CHECK: %[[X:.*]] = "tt.load"{{.*}} -> tensor<4x64x8xbf16>
+// CHECK: %[[W:.*]] = arith.sitofp %{{.*}} : tensor<4x16x64xi8> to tensor<4x16x64xbf16>
+// CHECK: "tt.dot"(%[[W]], %[[X]], %{{.*}}) {{.*}} -> tensor<4x16x8xf32>
+// CHECK: "tt.reduce"
+// CHECK: {axis = 0 : i32} : (tensor<4x16x8xf32>) -> tensor<16x8xf32>
+module attributes {fuse.device = "cpu"} {
+  func.func @main(%x: tensor<4x512xbf16>, %w: tensor<64x512xi8>) -> tensor<4x64xf32> {
+    %o = "fuse.empty"() {syms = []} : () -> tensor<4x64xf32>
+    %y = call @slices(%x, %w, %o) : (tensor<4x512xbf16>, tensor<64x512xi8>, tensor<4x64xf32>) -> tensor<4x64xf32>
+    return %y : tensor<4x64xf32>
+  }
+  func.func private @slices(%x: tensor<4x512xbf16>, %w: tensor<64x512xi8>, %o: tensor<4x64xf32>) -> tensor<4x64xf32>
+      attributes {fuse.kernel, fuse.dims = {d0 = "4", d1 = "64", d2 = "128", d3 = "4"}, fuse.ties = array<i64: 2>,
+                  fuse.tile = {axes = [{dims = ["d3"], block = 4 : i64, kind = "resident"}, {dims = ["d1"], block = 16 : i64, kind = "grid"}, {dims = ["d0"], block = 8 : i64, kind = "grid"}, {dims = ["d2"], block = 64 : i64, kind = "looped"}], num_warps = 4 : i64, num_stages = 3 : i64}} {
+    %true = arith.constant true
+    %none = arith.constant 0 : i8
+    %zero = arith.constant 0.0 : bf16
+    %a = "fuse.load"(%x, %true, %zero) {at = ["d0", "d2 + 128*d3"]} : (tensor<4x512xbf16>, i1, bf16) -> bf16
+    %b = "fuse.load"(%w, %true, %none) {at = ["d1", "d2 + 128*d3"]} : (tensor<64x512xi8>, i1, i8) -> i8
+    %f = arith.sitofp %b : i8 to bf16
+    %p = "fuse.dot"(%a, %f) {over = ["d2"]} : (bf16, bf16) -> f32
+    %s = "fuse.reduce"(%p) {kind = "sum", over = ["d3"]} : (f32) -> f32
+    %r = "fuse.store"(%o, %s, %true) {at = ["d0", "d1"], mode = "set"} : (tensor<4x64xf32>, f32, i1) -> tensor<4x64xf32>
+    return %r : tensor<4x64xf32>
+  }
+}
+
+// -----
+
 // Must not fire: a product of few rows is a sum by now, and is reduced.
 // CHECK-LABEL: func.func private @summed
 // CHECK-NOT: tt.dot

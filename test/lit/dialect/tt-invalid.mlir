@@ -307,7 +307,7 @@ func.func private @t(%a: tensor<16x32xbf16>, %b: tensor<16x32xbf16>, %c: tensor<
 
 // dot: small extents
 func.func private @t(%a: tensor<16x8xbf16>, %b: tensor<8x32xbf16>, %c: tensor<16x32xf32>) {
-  // expected-error@+1 {{'tt.dot' op expected m and n of at least 16 and k of at least 16, got 16, 32 and 8}}
+  // expected-error@+1 {{'tt.dot' op expected m of at least 16, n of at least 8 and k of at least 16, got 16, 32 and 8}}
   %d = "tt.dot"(%a, %b, %c) {inputPrecision = 2 : i32, maxNumImpreciseAcc = 0 : i32} : (tensor<16x8xbf16>, tensor<8x32xbf16>, tensor<16x32xf32>) -> tensor<16x32xf32>
   return
 }
@@ -316,8 +316,17 @@ func.func private @t(%a: tensor<16x8xbf16>, %b: tensor<8x32xbf16>, %c: tensor<16
 
 // dot: small extents of 8 bits
 func.func private @t(%a: tensor<16x16xi8>, %b: tensor<16x32xi8>, %c: tensor<16x32xi32>) {
-  // expected-error@+1 {{'tt.dot' op expected m and n of at least 16 and k of at least 32, got 16, 32 and 16}}
+  // expected-error@+1 {{'tt.dot' op expected m of at least 16, n of at least 8 and k of at least 32, got 16, 32 and 16}}
   %d = "tt.dot"(%a, %b, %c) {inputPrecision = 2 : i32, maxNumImpreciseAcc = 0 : i32} : (tensor<16x16xi8>, tensor<16x32xi8>, tensor<16x32xi32>) -> tensor<16x32xi32>
+  return
+}
+
+// -----
+
+// dot: one batch
+func.func private @t(%a: tensor<4x16x32xbf16>, %b: tensor<2x32x8xbf16>, %c: tensor<4x16x8xf32>) {
+  // expected-error@+1 {{'tt.dot' op expected m x k times k x n and m x n elements, got [4, 16, 32], [2, 32, 8] and [4, 16, 8]}}
+  %d = "tt.dot"(%a, %b, %c) {inputPrecision = 2 : i32, maxNumImpreciseAcc = 0 : i32} : (tensor<4x16x32xbf16>, tensor<2x32x8xbf16>, tensor<4x16x8xf32>) -> tensor<4x16x8xf32>
   return
 }
 
@@ -325,7 +334,7 @@ func.func private @t(%a: tensor<16x16xi8>, %b: tensor<16x32xi8>, %c: tensor<16x3
 
 // dot: two axes
 func.func private @t(%a: tensor<16xbf16>, %b: tensor<16x16xbf16>, %c: tensor<16x16xf32>) {
-  // expected-error@+1 {{'tt.dot' op expected tiles of two axes, got [16], [16, 16] and [16, 16]}}
+  // expected-error@+1 {{'tt.dot' op expected tiles of two axes, or of a batch and two axes, got [16], [16, 16] and [16, 16]}}
   %d = "tt.dot"(%a, %b, %c) {inputPrecision = 2 : i32, maxNumImpreciseAcc = 0 : i32} : (tensor<16xbf16>, tensor<16x16xbf16>, tensor<16x16xf32>) -> tensor<16x16xf32>
   return
 }

@@ -137,7 +137,7 @@ module attributes {fuse.device = "cpu"} {
     %zero = arith.constant 0.0 : bf16
     %a = "fuse.load"(%x, %true, %zero) {at = ["d0", "d2"]} : (tensor<64x64xbf16>, i1, bf16) -> bf16
     %b = "fuse.load"(%w, %true, %zero) {at = ["d2", "d1"]} : (tensor<64x64xbf16>, i1, bf16) -> bf16
-    // expected-error @+1 {{apply-tiling: kernel @k: fuse.dot needs a block of several points along one axis of each operand and along the axis that it sums, and of one point along all others}}
+    // expected-error @+1 {{apply-tiling: kernel @k: fuse.dot needs a block of several points along one axis of each operand and along the axis that it sums, at most one more that both operands have, and one point along all others}}
     %s = "fuse.dot"(%a, %b) {over = ["d2"]} : (bf16, bf16) -> f32
     %r = "fuse.store"(%o, %s, %true) {at = ["d0", "d1"], mode = "set"} : (tensor<64x64xf32>, f32, i1) -> tensor<64x64xf32>
     return %r : tensor<64x64xf32>
@@ -160,7 +160,7 @@ module attributes {fuse.device = "cpu"} {
     %zero = arith.constant 0.0 : bf16
     %a = "fuse.load"(%x, %true, %zero) {at = ["d0", "d2"]} : (tensor<64x64xbf16>, i1, bf16) -> bf16
     %b = "fuse.load"(%w, %true, %zero) {at = ["d2", "d1"]} : (tensor<64x64xbf16>, i1, bf16) -> bf16
-    // expected-error @+1 {{apply-tiling: kernel @k: expected m and n of at least 16 and k of at least 16, got 8, 32 and 16}}
+    // expected-error @+1 {{apply-tiling: kernel @k: expected m of at least 16, n of at least 8 and k of at least 16, got 8, 32 and 16}}
     %s = "fuse.dot"(%a, %b) {over = ["d2"]} : (bf16, bf16) -> f32
     %r = "fuse.store"(%o, %s, %true) {at = ["d0", "d1"], mode = "set"} : (tensor<64x64xf32>, f32, i1) -> tensor<64x64xf32>
     return %r : tensor<64x64xf32>

@@ -66,17 +66,17 @@ module attributes {fuse.device = "cuda:0"} {
 
 // -----
 
-// Must not fire: four rows alone take a kernel longer than the library.
+// Must not fire: four rows of float32 alone take a kernel longer than the library.
 // CHECK: call @four_rows(
 // SAID: missed: choose-libraries: library, kernel_us={{[0-9.]+}}, library_us={{[0-9.]+}}, rows=4: @four_rows is the library's: a kernel is estimated to take longer [four_rows]
 // LIBRARY: call @four_rows(
 // GENERATED: call @four_rows_kernel(
 module attributes {fuse.device = "cuda:0"} {
-  func.func @main(%x: tensor<4x4096xbf16>, %w: tensor<4096x14336xbf16, #fuse.layout<"4096,14336", "1,4096", "0", "">>) -> tensor<4x14336xbf16> {
-    %y = call @four_rows(%x, %w) : (tensor<4x4096xbf16>, tensor<4096x14336xbf16, #fuse.layout<"4096,14336", "1,4096", "0", "">>) -> tensor<4x14336xbf16>
-    return %y : tensor<4x14336xbf16>
+  func.func @main(%x: tensor<4x4096xf32>, %w: tensor<4096x14336xf32, #fuse.layout<"4096,14336", "1,4096", "0", "">>) -> tensor<4x14336xf32> {
+    %y = call @four_rows(%x, %w) : (tensor<4x4096xf32>, tensor<4096x14336xf32, #fuse.layout<"4096,14336", "1,4096", "0", "">>) -> tensor<4x14336xf32>
+    return %y : tensor<4x14336xf32>
   }
-  func.func private @four_rows(tensor<4x4096xbf16>, tensor<4096x14336xbf16, #fuse.layout<"4096,14336", "1,4096", "0", "">>) -> tensor<4x14336xbf16> attributes {fuse.extern = "aten.mm.default", fuse.args = [#fuse.arg<0 : i64>, #fuse.arg<1 : i64>], fuse.kwargs = {}}
+  func.func private @four_rows(tensor<4x4096xf32>, tensor<4096x14336xf32, #fuse.layout<"4096,14336", "1,4096", "0", "">>) -> tensor<4x14336xf32> attributes {fuse.extern = "aten.mm.default", fuse.args = [#fuse.arg<0 : i64>, #fuse.arg<1 : i64>], fuse.kwargs = {}}
 }
 
 // -----

@@ -17,7 +17,7 @@
 // They are not: the call is made again, with a view of what the kernel read, and what follows it fuses.
 // ALONE-LABEL: func.func @main
 // ALONE: %[[W:.*]] = call @widen(
-// ALONE-NEXT: %[[V:.*]] = "fuse.view"(%[[W]]) {map = ["v1", "v0"], syms = []} : {{.*}} -> tensor<4096x14336xbf16, #fuse.layout<"4096,14336", "1,4096", "0", "">>
+// ALONE-NEXT: %[[V:.*]] = "fuse.view"(%[[W]]) {map = ["v1", "v0"], syms = []} : {{.*}} -> tensor<4096x14336xf32, #fuse.layout<"4096,14336", "1,4096", "0", "">>
 // ALONE-NEXT: %[[Y:.*]] = call @mm(%{{.*}}, %[[V]])
 // ALONE-NEXT: fuse.empty
 // ALONE-NEXT: call @double(%[[Y]], %{{.*}}) {fuse.group = 0 : i64}
@@ -33,67 +33,67 @@
 // GENERATED: call @mm_kernel(
 // GENERATED: call @double({{[^{]*}} :
 module attributes {fuse.device = "cuda:0"} {
-  func.func @main(%x: tensor<4x4096xbf16>, %q: tensor<14336x4096xi8>) -> tensor<4x14336xbf16> {
-    %e = "fuse.empty"() {syms = []} : () -> tensor<14336x4096xbf16>
-    %w = call @widen(%q, %e) : (tensor<14336x4096xi8>, tensor<14336x4096xbf16>) -> tensor<14336x4096xbf16>
-    %t = "fuse.view"(%w) {map = ["v1", "v0"], syms = []} : (tensor<14336x4096xbf16>) -> tensor<4096x14336xbf16, #fuse.layout<"4096,14336", "1,4096", "0", "">>
-    %y = call @mm(%x, %t) : (tensor<4x4096xbf16>, tensor<4096x14336xbf16, #fuse.layout<"4096,14336", "1,4096", "0", "">>) -> tensor<4x14336xbf16>
-    %f = "fuse.empty"() {syms = []} : () -> tensor<4x14336xbf16>
-    %s = call @double(%y, %f) : (tensor<4x14336xbf16>, tensor<4x14336xbf16>) -> tensor<4x14336xbf16>
-    %g = "fuse.empty"() {syms = []} : () -> tensor<4x14336xbf16>
-    %r = call @square(%s, %g) : (tensor<4x14336xbf16>, tensor<4x14336xbf16>) -> tensor<4x14336xbf16>
-    return %r : tensor<4x14336xbf16>
+  func.func @main(%x: tensor<4x4096xf32>, %q: tensor<14336x4096xi8>) -> tensor<4x14336xf32> {
+    %e = "fuse.empty"() {syms = []} : () -> tensor<14336x4096xf32>
+    %w = call @widen(%q, %e) : (tensor<14336x4096xi8>, tensor<14336x4096xf32>) -> tensor<14336x4096xf32>
+    %t = "fuse.view"(%w) {map = ["v1", "v0"], syms = []} : (tensor<14336x4096xf32>) -> tensor<4096x14336xf32, #fuse.layout<"4096,14336", "1,4096", "0", "">>
+    %y = call @mm(%x, %t) : (tensor<4x4096xf32>, tensor<4096x14336xf32, #fuse.layout<"4096,14336", "1,4096", "0", "">>) -> tensor<4x14336xf32>
+    %f = "fuse.empty"() {syms = []} : () -> tensor<4x14336xf32>
+    %s = call @double(%y, %f) : (tensor<4x14336xf32>, tensor<4x14336xf32>) -> tensor<4x14336xf32>
+    %g = "fuse.empty"() {syms = []} : () -> tensor<4x14336xf32>
+    %r = call @square(%s, %g) : (tensor<4x14336xf32>, tensor<4x14336xf32>) -> tensor<4x14336xf32>
+    return %r : tensor<4x14336xf32>
   }
-  func.func private @widen(%x: tensor<14336x4096xi8>, %o: tensor<14336x4096xbf16>) -> tensor<14336x4096xbf16> attributes {fuse.kernel, fuse.dims = {d0 = "14336", d1 = "4096"}, fuse.ties = array<i64: 1>} {
+  func.func private @widen(%x: tensor<14336x4096xi8>, %o: tensor<14336x4096xf32>) -> tensor<14336x4096xf32> attributes {fuse.kernel, fuse.dims = {d0 = "14336", d1 = "4096"}, fuse.ties = array<i64: 1>} {
     %true = arith.constant true
     %zero = arith.constant 0 : i8
     %v = "fuse.load"(%x, %true, %zero) {at = ["d0", "d1"]} : (tensor<14336x4096xi8>, i1, i8) -> i8
-    %w = arith.sitofp %v : i8 to bf16
-    %r = "fuse.store"(%o, %w, %true) {at = ["d0", "d1"], mode = "set"} : (tensor<14336x4096xbf16>, bf16, i1) -> tensor<14336x4096xbf16>
-    return %r : tensor<14336x4096xbf16>
+    %w = arith.sitofp %v : i8 to f32
+    %r = "fuse.store"(%o, %w, %true) {at = ["d0", "d1"], mode = "set"} : (tensor<14336x4096xf32>, f32, i1) -> tensor<14336x4096xf32>
+    return %r : tensor<14336x4096xf32>
   }
-  func.func private @double(%x: tensor<4x14336xbf16>, %o: tensor<4x14336xbf16>) -> tensor<4x14336xbf16> attributes {fuse.kernel, fuse.dims = {d0 = "4", d1 = "14336"}, fuse.ties = array<i64: 1>} {
+  func.func private @double(%x: tensor<4x14336xf32>, %o: tensor<4x14336xf32>) -> tensor<4x14336xf32> attributes {fuse.kernel, fuse.dims = {d0 = "4", d1 = "14336"}, fuse.ties = array<i64: 1>} {
     %true = arith.constant true
-    %zero = arith.constant 0.0 : bf16
-    %v = "fuse.load"(%x, %true, %zero) {at = ["d0", "d1"]} : (tensor<4x14336xbf16>, i1, bf16) -> bf16
-    %w = arith.addf %v, %v : bf16
-    %r = "fuse.store"(%o, %w, %true) {at = ["d0", "d1"], mode = "set"} : (tensor<4x14336xbf16>, bf16, i1) -> tensor<4x14336xbf16>
-    return %r : tensor<4x14336xbf16>
+    %zero = arith.constant 0.0 : f32
+    %v = "fuse.load"(%x, %true, %zero) {at = ["d0", "d1"]} : (tensor<4x14336xf32>, i1, f32) -> f32
+    %w = arith.addf %v, %v : f32
+    %r = "fuse.store"(%o, %w, %true) {at = ["d0", "d1"], mode = "set"} : (tensor<4x14336xf32>, f32, i1) -> tensor<4x14336xf32>
+    return %r : tensor<4x14336xf32>
   }
-  func.func private @square(%x: tensor<4x14336xbf16>, %o: tensor<4x14336xbf16>) -> tensor<4x14336xbf16> attributes {fuse.kernel, fuse.dims = {d0 = "4", d1 = "14336"}, fuse.ties = array<i64: 1>} {
+  func.func private @square(%x: tensor<4x14336xf32>, %o: tensor<4x14336xf32>) -> tensor<4x14336xf32> attributes {fuse.kernel, fuse.dims = {d0 = "4", d1 = "14336"}, fuse.ties = array<i64: 1>} {
     %true = arith.constant true
-    %zero = arith.constant 0.0 : bf16
-    %v = "fuse.load"(%x, %true, %zero) {at = ["d0", "d1"]} : (tensor<4x14336xbf16>, i1, bf16) -> bf16
-    %w = arith.mulf %v, %v : bf16
-    %r = "fuse.store"(%o, %w, %true) {at = ["d0", "d1"], mode = "set"} : (tensor<4x14336xbf16>, bf16, i1) -> tensor<4x14336xbf16>
-    return %r : tensor<4x14336xbf16>
+    %zero = arith.constant 0.0 : f32
+    %v = "fuse.load"(%x, %true, %zero) {at = ["d0", "d1"]} : (tensor<4x14336xf32>, i1, f32) -> f32
+    %w = arith.mulf %v, %v : f32
+    %r = "fuse.store"(%o, %w, %true) {at = ["d0", "d1"], mode = "set"} : (tensor<4x14336xf32>, f32, i1) -> tensor<4x14336xf32>
+    return %r : tensor<4x14336xf32>
   }
-  func.func private @mm(tensor<4x4096xbf16>, tensor<4096x14336xbf16, #fuse.layout<"4096,14336", "1,4096", "0", "">>) -> tensor<4x14336xbf16> attributes {fuse.extern = "aten.mm.default", fuse.args = [#fuse.arg<0 : i64>, #fuse.arg<1 : i64>], fuse.kwargs = {}}
+  func.func private @mm(tensor<4x4096xf32>, tensor<4096x14336xf32, #fuse.layout<"4096,14336", "1,4096", "0", "">>) -> tensor<4x14336xf32> attributes {fuse.extern = "aten.mm.default", fuse.args = [#fuse.arg<0 : i64>, #fuse.arg<1 : i64>], fuse.kwargs = {}}
 }
 
 // -----
 
 // What is added is a row that a view repeats: the view is made again.
 // ALONE-LABEL: func.func @main
-// ALONE: %[[R:.*]] = "fuse.view"(%arg0) {map = ["0", "v1"], syms = []} : (tensor<1x14336xbf16>) -> tensor<4x14336xbf16, #fuse.layout<"4,14336", "0,1", "0", "">>
+// ALONE: %[[R:.*]] = "fuse.view"(%arg0) {map = ["0", "v1"], syms = []} : (tensor<1x14336xf32>) -> tensor<4x14336xf32, #fuse.layout<"4,14336", "0,1", "0", "">>
 // ALONE: call @added(%[[R]], %{{.*}}, %{{.*}})
 // ALONE: func.func private @added({{.*}} fuse.kwargs = {alpha = 2 : i64}
 module attributes {fuse.device = "cuda:0"} {
-  func.func @main(%c: tensor<1x14336xbf16>, %q: tensor<14336x4096xi8>, %x: tensor<4x4096xbf16>) -> tensor<4x14336xbf16> {
-    %e = "fuse.empty"() {syms = []} : () -> tensor<14336x4096xbf16>
-    %w = call @widen(%q, %e) : (tensor<14336x4096xi8>, tensor<14336x4096xbf16>) -> tensor<14336x4096xbf16>
-    %t = "fuse.view"(%w) {map = ["v1", "v0"], syms = []} : (tensor<14336x4096xbf16>) -> tensor<4096x14336xbf16, #fuse.layout<"4096,14336", "1,4096", "0", "">>
-    %r = "fuse.view"(%c) {map = ["0", "v1"], syms = []} : (tensor<1x14336xbf16>) -> tensor<4x14336xbf16, #fuse.layout<"4,14336", "0,1", "0", "">>
-    %y = call @added(%r, %x, %t) : (tensor<4x14336xbf16, #fuse.layout<"4,14336", "0,1", "0", "">>, tensor<4x4096xbf16>, tensor<4096x14336xbf16, #fuse.layout<"4096,14336", "1,4096", "0", "">>) -> tensor<4x14336xbf16>
-    return %y : tensor<4x14336xbf16>
+  func.func @main(%c: tensor<1x14336xf32>, %q: tensor<14336x4096xi8>, %x: tensor<4x4096xf32>) -> tensor<4x14336xf32> {
+    %e = "fuse.empty"() {syms = []} : () -> tensor<14336x4096xf32>
+    %w = call @widen(%q, %e) : (tensor<14336x4096xi8>, tensor<14336x4096xf32>) -> tensor<14336x4096xf32>
+    %t = "fuse.view"(%w) {map = ["v1", "v0"], syms = []} : (tensor<14336x4096xf32>) -> tensor<4096x14336xf32, #fuse.layout<"4096,14336", "1,4096", "0", "">>
+    %r = "fuse.view"(%c) {map = ["0", "v1"], syms = []} : (tensor<1x14336xf32>) -> tensor<4x14336xf32, #fuse.layout<"4,14336", "0,1", "0", "">>
+    %y = call @added(%r, %x, %t) : (tensor<4x14336xf32, #fuse.layout<"4,14336", "0,1", "0", "">>, tensor<4x4096xf32>, tensor<4096x14336xf32, #fuse.layout<"4096,14336", "1,4096", "0", "">>) -> tensor<4x14336xf32>
+    return %y : tensor<4x14336xf32>
   }
-  func.func private @widen(%x: tensor<14336x4096xi8>, %o: tensor<14336x4096xbf16>) -> tensor<14336x4096xbf16> attributes {fuse.kernel, fuse.dims = {d0 = "14336", d1 = "4096"}, fuse.ties = array<i64: 1>} {
+  func.func private @widen(%x: tensor<14336x4096xi8>, %o: tensor<14336x4096xf32>) -> tensor<14336x4096xf32> attributes {fuse.kernel, fuse.dims = {d0 = "14336", d1 = "4096"}, fuse.ties = array<i64: 1>} {
     %true = arith.constant true
     %zero = arith.constant 0 : i8
     %v = "fuse.load"(%x, %true, %zero) {at = ["d0", "d1"]} : (tensor<14336x4096xi8>, i1, i8) -> i8
-    %w = arith.sitofp %v : i8 to bf16
-    %r = "fuse.store"(%o, %w, %true) {at = ["d0", "d1"], mode = "set"} : (tensor<14336x4096xbf16>, bf16, i1) -> tensor<14336x4096xbf16>
-    return %r : tensor<14336x4096xbf16>
+    %w = arith.sitofp %v : i8 to f32
+    %r = "fuse.store"(%o, %w, %true) {at = ["d0", "d1"], mode = "set"} : (tensor<14336x4096xf32>, f32, i1) -> tensor<14336x4096xf32>
+    return %r : tensor<14336x4096xf32>
   }
-  func.func private @added(tensor<4x14336xbf16, #fuse.layout<"4,14336", "0,1", "0", "">>, tensor<4x4096xbf16>, tensor<4096x14336xbf16, #fuse.layout<"4096,14336", "1,4096", "0", "">>) -> tensor<4x14336xbf16> attributes {fuse.extern = "aten.addmm.default", fuse.args = [#fuse.arg<0 : i64>, #fuse.arg<1 : i64>, #fuse.arg<2 : i64>], fuse.kwargs = {alpha = 2 : i64}}
+  func.func private @added(tensor<4x14336xf32, #fuse.layout<"4,14336", "0,1", "0", "">>, tensor<4x4096xf32>, tensor<4096x14336xf32, #fuse.layout<"4096,14336", "1,4096", "0", "">>) -> tensor<4x14336xf32> attributes {fuse.extern = "aten.addmm.default", fuse.args = [#fuse.arg<0 : i64>, #fuse.arg<1 : i64>, #fuse.arg<2 : i64>], fuse.kwargs = {alpha = 2 : i64}}
 }

@@ -25,6 +25,7 @@ from rule_cases import (
     SLICES,
     SUM,
     WEIGHED,
+    WIDENED,
     components,
     dynamic,
     matmul,
@@ -47,6 +48,10 @@ from fuse_mlir.compiler.ir.tile import Tile
 
 #: Rule, a kernel that it decides on an H200, and the tile.
 KERNELS = {
+    "weights-in-slices": (
+        WIDENED,
+        "d3 resident 2, d1 grid 32, d0 grid 8, d2 looped 128; 2 warps, 4 stages",
+    ),
     "held-columns": (
         matmul(65536, 64, 128, COLUMN_MAXIMA),
         "d0 grid 128, d1 resident 64, d2 looped 64; 4 warps, 2 stages",

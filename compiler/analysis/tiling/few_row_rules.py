@@ -1,0 +1,65 @@
+"""The rule for few rows times large weights that tensor cores multiply, and the sides of such products."""
+
+from dataclasses import dataclass
+
+from ...base.hardware import Hardware
+from ...ir.tile import Tile
+from ..contraction.few_row_blocks import FewRowBlocks, few_row_blocks
+from ..contraction.tensor_cores import weights_of
+from .choice import NoTiling
+from .product_rules import DimClass, Products
+
+
+@dataclass(frozen=True)
+class FewRowSides:
+    """The dims of products of few rows: those of the weights, of the rows, summed ones, and slices if any;
+    and the bytes of a weight."""
+
+    weights: DimClass
+    rows: DimClass
+    summed: DimClass
+    slices: DimClass | None
+    element_bytes: int
+
+    @staticmethod
+    def of(subject: Products) -> "FewRowSides | None":
+        """Those of a kernel; None where its products are others."""
+        try:
+            classes = subject.classes
+        except NoTiling:
+            return None
+        free = sorted((c for c in classes if c.free), key=lambda c: -subject.shape.points(c.dims))
+        held = [c for c in classes if c.held]
+        if len(free) != 2 or len(subject.summed) != 1 or any(c.free or {*c.roles} != {"both"} for c in held):
+            return None
+        found = [weights_of(subject.shape, op) for op in subject.shape.kernel.products]
+        if len(held) > 1 or None in found:
+            return None
+        element_bytes = max(w.element_bytes for w in found if w is not None)
+        weights, rows = free
+        return FewRowSides(weights, rows, subject.summed[0], held[0] if held else None, element_bytes)
+
+    def blocks(self, subject: Products, hardware: Hardware) -> FewRowBlocks:
+        """Into which the kernel is cut."""
+        points, slices = subject.shape.points, self.slices
+        summed = points(self.summed.dims) * (1 if slices is None else points(slices.dims))
+        return few_row_blocks(
+            points(self.weights.dims), points(self.rows.dims), summed, self.element_bytes, hardware
+        )
+
+
+def weights_in_slices(subject: Products, hardware: Hardware) -> Tile | None:
+    """A block of rows of weights for each program, whose warps have a slice of what is summed each.
+
+    When: weights of 8 bits are multiplied by 2 to 16 rows, or those of 16 bits by 3 or 4.  Why: weights that
+    are widened stay in registers as the left operand of a product, and converting them once serves all rows;
+    warps with slices of their own read enough at once where there are few programs.
+    """
+    sides = FewRowSides.of(subject)
+    if sides is None:
+        return None
+    blocks = sides.blocks(subject, hardware)
+    warps = 1 if sides.slices is None else min(subject.whole(sides.slices, 1), hardware.max_warps)
+    chosen = {} if sides.slices is None else {sides.slices: subject.whole(sides.slices, 1)}
+    chosen |= {sides.weights: blocks.rows, sides.rows: blocks.columns}
+    return subject.tile(chosen, blocks.summed, warps, blocks.num_stages, 1)

@@ -1,0 +1,189 @@
+"""Few rows times weights that tensor cores multiply in slices: against float64, and as sm_90 code."""
+
+import re
+import struct
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import torch
+from cubins import usage
+from tiling_cases import Case, parsed, run, tensor, verify
+
+from fuse_mlir.compiler.base.remarks import Remarks
+from fuse_mlir.compiler.codegen.launches import kernel_sources
+from fuse_mlir.compiler.ir.dialects.tt import HALF_BYTES_TEXT
+from fuse_mlir.compiler.mlir import ir
+from fuse_mlir.compiler.runtime.torch_types import TORCH_DTYPES
+from fuse_mlir.passes.manager import PassManager
+from fuse_mlir.passes.pipeline import default_pipeline
+
+LOADS = "load x[d0, d2] -> a\nload w[d1, d2] -> n\n%b = arith.sitofp %n : i8 to bf16\n"
+DOT = '%c = "fuse.dot"(%a, %b) {over = ["d2"]} : (bf16, bf16) -> f32\n'
+SCALE = "load v[d1] -> s\n%g = arith.mulf %c, %s : f32\n"
+STORE = "store g -> o[d0, d1]"
+GATE = """load u[d1, d2] -> p
+%q = arith.sitofp %p : i8 to bf16
+%t = "fuse.dot"(%a, %q) {over = ["d2"]} : (bf16, bf16) -> f32
+%g = arith.mulf %c, %t : f32
+"""
+
+
+def product(m: int, n: int, k: int, body: str = LOADS + DOT + SCALE + STORE, **more: str) -> Case:
+    """x[m, k] times w[n, k], and a number for each of n."""
+    inputs = {"x": tensor(m, k, element="bf16"), "w": tensor(n, k, element="i8"), "v": tensor(n), **more}
+    return Case({"d0": str(m), "d1": str(n), "d2": str(k)}, inputs, {"o": tensor(m, n)}, body)
+
+
+def numbers(m: int, n: int, k: int) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    """Rows, weights of all values that int8 has, and a number for each row of weights."""
+    generator = torch.Generator().manual_seed(m * n + k)
+    weights = torch.randint(-128, 128, (n, k), generator=generator, dtype=torch.int8)
+    return torch.randn(m, k, generator=generator).bfloat16(), weights, torch.rand(n, generator=generator)
+
+
+def planned(case: Case) -> tuple[ir.Module, Remarks]:
+    """A module after the default pipeline, and what was said."""
+    module, remarks = parsed(case.text()), Remarks()
+    with module.context, ir.Location.unknown():
+        PassManager(default_pipeline(hardware="h200")).run(module, remarks)
+        verify(module)
+    return module, remarks
+
+
+def rules(remarks: Remarks) -> set[str]:
+    return {r.rule for r in remarks.items}
+
+
+@pytest.mark.parametrize(
+    ("m", "n", "k", "sliced"),
+    [(2, 64, 512, True), (4, 50, 1024, True), (3, 33, 784, False), (7, 40, 1536, True), (16, 48, 512, True)],
+)
+def test_numbers(m: int, n: int, k: int, sliced: bool) -> None:
+    module, remarks = planned(product(m, n, k))
+    assert "weights-in-slices" in rules(remarks) and ("sliced" in rules(remarks)) == sliced
+    assert '"tt.dot"' in str(module)
+    x, w, v = numbers(m, n, k)
+    [got] = run(module, [x, w, v])
+    wanted = x.double() @ w.double().t() * v.double()
+    torch.testing.assert_close(got.double(), wanted, rtol=0, atol=1e-6 * wanted.abs().max().item())
+
+
+@pytest.mark.parametrize(
+    ("rows", "weights", "cast"),
+    [
+        ("bf16", "bf16", None),
+        ("f16", "f16", None),
+        ("f16", "i8", "arith.sitofp"),
+        ("f16", "ui8", "arith.uitofp"),
+    ],
+)
+def test_types(rows: str, weights: str, cast: str | None) -> None:
+    loads = "load x[d0, d2] -> a\nload w[d1, d2] -> b\n"
+    if cast is not None:
+        loads = f"load x[d0, d2] -> a\nload w[d1, d2] -> n\n%b = {cast} %n : i8 to {rows}\n"
+    body = loads + DOT.replace("bf16", rows) + SCALE + STORE
+    more = {"x": tensor(4, 1024, element=rows), "w": tensor(40, 1024, element=weights)}
+    module, remarks = planned(product(4, 40, 1024, body, **more))
+    assert "weights-in-slices" in rules(remarks)
+    x, w, v = numbers(4, 40, 1024)
+    x, w = x.to(TORCH_DTYPES[rows]), w.view(torch.uint8) if weights == "ui8" else w.to(TORCH_DTYPES[weights])
+    [got] = run(module, [x, w, v])
+    wanted = x.double() @ w.double().t() * v.double()
+    torch.testing.assert_close(got.double(), wanted, rtol=0, atol=1e-6 * wanted.abs().max().item())
+
+
+def test_two_rows_of_16_bits_are_summed() -> None:
+    body = "load x[d0, d2] -> a\nload w[d1, d2] -> b\n" + DOT + SCALE + STORE
+    module, remarks = planned(product(2, 40, 1024, body, w=tensor(40, 1024, element="bf16")))
+    assert "weights-in-slices" not in rules(remarks) and '"tt.dot"' not in str(module)
+
+
+@pytest.mark.parametrize("signed", [True, False])
+def test_bytes_become_float16(signed: bool) -> None:
+    """The PTX, emulated: all values, four at a time."""
+    text = HALF_BYTES_TEXT[signed].strip("{ }")
+    for first in range(0, 256, 4):
+        registers = {"$2": int.from_bytes(bytes(range(first, first + 4)), "little")}
+        for line in filter(None, map(str.strip, text.split(";"))):
+            name, *arguments = line.replace(",", " ").split()
+            if name == ".reg":
+                continue
+            target, *sources = arguments
+            values = [registers[s] if s in registers else int(s, 16) for s in sources]
+            registers[target] = _PTX[name](*values)
+        halves = [registers[name] >> shift & 0xFFFF for name in ("$0", "$1") for shift in (0, 16)]
+        got = [struct.unpack("<e", struct.pack("<H", half))[0] for half in halves]
+        wanted = [v - 256 if signed and v > 127 else v for v in range(first, first + 4)]
+        assert got == wanted
+
+
+def _permuted(a: int, b: int, selector: int) -> int:
+    source = a.to_bytes(4, "little") + b.to_bytes(4, "little")
+    return int.from_bytes(bytes(source[selector >> 4 * n & 7] for n in range(4)), "little")
+
+
+def _less(a: int, b: int) -> int:
+    pairs = zip(
+        struct.unpack("<2e", struct.pack("<I", a)), struct.unpack("<2e", struct.pack("<I", b)), strict=True
+    )
+    return struct.unpack("<I", struct.pack("<2e", *(x - y for x, y in pairs)))[0]
+
+
+_PTX: dict[str, Callable[..., int]] = {
+    "xor.b32": lambda a, b: a ^ b,
+    "mov.b32": lambda a: a,
+    "prmt.b32": _permuted,
+    "sub.f16x2": _less,
+}
+
+
+@pytest.mark.parametrize(("m", "n", "k"), [(4, 0, 512), (4, 48, 0)])
+def test_no_weights(m: int, n: int, k: int) -> None:
+    module, _ = planned(product(m, n, k))
+    [got] = run(module, [*numbers(m, n, k)])
+    assert got.shape == (m, n) and not got.any()
+
+
+def test_two_products_share_the_rows() -> None:
+    case = product(4, 50, 1024, LOADS + DOT + GATE + STORE, u=tensor(50, 1024, element="i8"))
+    module, remarks = planned(case)
+    assert "weights-in-slices" in rules(remarks)
+    x, w, v = numbers(4, 50, 1024)
+    u = w.flip(0)
+    [got] = run(module, [x, w, v, u])
+    wanted = (x.double() @ w.double().t()) * (x.double() @ u.double().t())
+    torch.testing.assert_close(got.double(), wanted, rtol=0, atol=1e-6 * wanted.abs().max().item())
+
+
+def test_a_batch_of_products() -> None:
+    body = (LOADS + DOT + "store c -> o[d3, d0, d1]").replace("x[d0", "x[d3, d0").replace("w[d1", "w[d3, d1")
+    inputs = {"x": tensor(3, 4, 512, element="bf16"), "w": tensor(3, 40, 512, element="i8")}
+    dims = {"d0": "4", "d1": "40", "d2": "512", "d3": "3"}
+    module, remarks = planned(Case(dims, inputs, {"o": tensor(3, 4, 40)}, body))
+    assert "weights-in-slices" in rules(remarks)
+    x, w, _ = numbers(12, 120, 512)
+    x, w = x.view(3, 4, 512), w.view(3, 40, 512)
+    [got] = run(module, [x, w])
+    wanted = x.double() @ w.double().transpose(1, 2)
+    torch.testing.assert_close(got.double(), wanted, rtol=0, atol=1e-6 * wanted.abs().max().item())
+
+
+def test_instructions(tmp_path: Path) -> None:
+    """A warp multiplies what it has widened itself: weights go from shared memory to registers once, sixteen
+    at a time."""
+    pytest.importorskip("triton")
+    from fuse_mlir.compiler.runtime.kernels.cubin import Target
+    from fuse_mlir.compiler.runtime.kernels.triton_compile import compile_ttir
+
+    module, _ = planned(product(4, 14336, 4096))
+    [source] = kernel_sources(module).values()
+    cubin = compile_ttir(
+        source.text, target=Target(90), num_warps=source.num_warps, num_stages=source.num_stages
+    )
+    assert usage(cubin, tmp_path).spilled == 0
+    assert "mma.sync.aligned.m16n8k16" in cubin.ptx and "wgmma" not in cubin.ptx
+    assert re.search(r"cp\.async\.wait_group\s+[1-9]", cubin.ptx), "it waits for each copy"
+    assert "ld.shared.b8" not in cubin.ptx and "cvt.rn.f32.s8" not in cubin.ptx
+    products = cubin.ptx.count("mma.sync.aligned.m16n8k16")
+    assert cubin.ptx.count("ldmatrix.sync.aligned.m8n8.x4") >= products // 2
