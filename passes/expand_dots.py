@@ -38,9 +38,9 @@ class ExpandDots(AnalysisPass):
 
     Does not fire on other products, which become products of tiles (``apply-tiling``), nor on tile code.  A
     product of few rows stays one of tiles where tensor cores are faster: 2 to 4 rows times integers of 8 bits
-    that are loaded and cast to bf16 or f16, and 3 or 4 rows times loaded bf16 or f16.  Rows of these weights
-    have to lie along what is summed and start at multiples of 16 bytes, and the kernel reduces nothing beside
-    two such products at most.
+    that are loaded and cast to bf16 or f16, and 3 or 4 rows times loaded bf16 or f16.  There are at least
+    1024 rows of these weights, which lie along what is summed and start at multiples of 16 bytes.  The kernel
+    reduces nothing beside two such products at most.
     """
 
     name: ClassVar[str] = "expand-dots"

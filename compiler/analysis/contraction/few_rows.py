@@ -52,7 +52,7 @@ class FewRows:
     @staticmethod
     def of_sizes(rows: int, others: int, summed: int, element: str) -> "FewRows":
         """Of ``rows`` rows times ``others`` rows of ``summed`` weights."""
-        return FewRows(rows, summed * others, multiplies(rows, summed, element))
+        return FewRows(rows, summed * others, multiplies(rows, others, summed, element))
 
     @staticmethod
     def of(product: Product, most: int) -> "FewRows | Unmeasured":

@@ -13,6 +13,8 @@ FEW = 4
 #: How many rows of weights of 1 and 2 bytes an element are few, and faster on tensor cores: on an H200, each
 #: of 2 to 16 rows that was measured times weights of 8 bits, and 4 rows of 16 bits.
 _ROWS = {1: range(2, 17), 2: range(3, 5)}
+#: Rows of weights from which on programs suffice: a program takes 16 of them or more.
+_LEAST_WEIGHTS = 1024
 #: So many products of few rows share the shared memory of a kernel.
 _MOST_PRODUCTS = 2
 #: Bytes of the widest access.
@@ -41,15 +43,16 @@ class Weights:
     rows: range
 
 
-def multiplies(rows: int, summed: int, element: str) -> bool:
-    """Whether tensor cores multiply few rows by rows of ``summed`` weights that are ``element`` in memory."""
-    return element in _CASTS and rows in _ROWS[2] and summed * 2 % _VECTOR == 0
+def multiplies(rows: int, others: int, summed: int, element: str) -> bool:
+    """Whether tensor cores multiply few rows by ``others`` rows of ``summed`` weights of type ``element``."""
+    large = others >= _LEAST_WEIGHTS
+    return large and element in _CASTS and rows in _ROWS[2] and summed * 2 % _VECTOR == 0
 
 
 def reason_to_sum(shape: KernelShape, op: ir.Operation) -> Summed | None:
     """Why a ``fuse.dot`` is no product of tiles; None where it is one."""
     rows, columns = (shape.points(tuple(side)) for side in _sides(shape, op))
-    if min(rows, columns) <= FEW and not (_alone(shape) and weights_of(shape, op)):
+    if min(rows, columns) <= FEW and not _alone(shape):
         return Summed("few-rows", f"{rows} rows and {columns} columns: at most {FEW} of one of them")
     first, second, made = (str(v.type) for v in (*op.operands, *op.results))
     if first != second or first in _SUMMED or ACCUMULATORS.get(first) != made:
@@ -61,11 +64,13 @@ def weights_of(shape: KernelShape, op: ir.Operation) -> Weights | None:
     """The weights of a ``fuse.dot`` of few rows that tensor cores multiply; None for other products.
 
     They are loaded as bf16 or f16, or as integers of 8 bits that are cast to these.  Each is loaded for one
-    point, and rows of them lie along what is summed and start at multiples of 16 bytes.  To multiply and add
-    instead takes an instruction for each weight and row, and more for widening.
+    point, and at least 1024 rows of them lie along what is summed and start at multiples of 16 bytes.  To
+    multiply and add instead takes an instruction for each weight and row, and more for widening.
     """
     left, right = _sides(shape, op)
     larger = shape.points(tuple(left)) < shape.points(tuple(right))
+    if shape.points(tuple((left, right)[larger])) < _LEAST_WEIGHTS:
+        return None
     weights, few = op.operands[larger], (left, right)[not larger]
     casts = _CASTS.get(str(weights.type))
     if casts is None:
@@ -92,6 +97,8 @@ def _sides(shape: KernelShape, op: ir.Operation) -> tuple[frozenset[str], frozen
 
 
 def _alone(shape: KernelShape) -> bool:
-    """Whether a kernel reduces nothing but the factors of so few products that shared memory holds them."""
-    kernel = shape.kernel
-    return len(kernel.reductions) == len(kernel.products) <= _MOST_PRODUCTS and not kernel.scans
+    """Whether all that a kernel reduces is factors of products with such weights, few enough for shared
+    memory."""
+    products, kernel = shape.kernel.products, shape.kernel
+    alone = len(kernel.reductions) == len(products) <= _MOST_PRODUCTS and not kernel.scans
+    return alone and all(weights_of(shape, op) for op in products)

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from ...base.hardware import Hardware
+from ...ir.kernel import over
 from ...ir.tile import Tile
 from ..contraction.few_row_blocks import FewRowBlocks, few_row_blocks
 from ..contraction.tensor_cores import weights_of
@@ -23,7 +24,8 @@ class FewRowSides:
 
     @staticmethod
     def of(subject: Products) -> "FewRowSides | None":
-        """Those of a kernel; None where its products are others."""
+        """Those of a kernel; None where its products are others, or something else is reduced than these and
+        then the slices."""
         try:
             classes = subject.classes
         except NoTiling:
@@ -32,8 +34,11 @@ class FewRowSides:
         held = [c for c in classes if c.held]
         if len(free) != 2 or len(subject.summed) != 1 or any(c.free or {*c.roles} != {"both"} for c in held):
             return None
-        found = [weights_of(subject.shape, op) for op in subject.shape.kernel.products]
-        if len(held) > 1 or None in found:
+        kernel = subject.shape.kernel
+        slices = {d for c in held for d in c.dims}
+        others = [op for op in (*kernel.reductions, *kernel.scans) if op not in kernel.products]
+        found = [weights_of(subject.shape, op) for op in kernel.products]
+        if len(held) > 1 or None in found or any({*over(op)} != slices for op in others):
             return None
         element_bytes = max(w.element_bytes for w in found if w is not None)
         weights, rows = free
@@ -51,9 +56,10 @@ class FewRowSides:
 def weights_in_slices(subject: Products, hardware: Hardware) -> Tile | None:
     """A block of rows of weights for each program, whose warps have a slice of what is summed each.
 
-    When: weights of 8 bits are multiplied by 2 to 16 rows, or those of 16 bits by 3 or 4.  Why: weights that
-    are widened stay in registers as the left operand of a product, and converting them once serves all rows;
-    warps with slices of their own read enough at once where there are few programs.
+    When: at least 1024 rows of weights of 8 bits are multiplied by 2 to 16 rows, or of 16 bits by 3 or 4.
+    Why: weights that are widened stay in registers as the left operand of a product, and converting them once
+    serves all rows; warps with slices of their own read enough at once where there are few programs.  Where a
+    tile takes more shared memory than there is, the next one has a stage less.
     """
     sides = FewRowSides.of(subject)
     if sides is None:
@@ -62,4 +68,5 @@ def weights_in_slices(subject: Products, hardware: Hardware) -> Tile | None:
     warps = 1 if sides.slices is None else min(subject.whole(sides.slices, 1), hardware.max_warps)
     chosen = {} if sides.slices is None else {sides.slices: subject.whole(sides.slices, 1)}
     chosen |= {sides.weights: blocks.rows, sides.rows: blocks.columns}
-    return subject.tile(chosen, blocks.summed, warps, blocks.num_stages, 1)
+    stages = max(1, blocks.num_stages - subject.shape.spilled)
+    return subject.tile(chosen, blocks.summed, warps, stages, 1)

@@ -136,127 +136,182 @@ module attributes {fuse.device = "cpu"} {
 // CHECK-LABEL: func.func private @widened
 // CHECK: "fuse.dot"
 module attributes {fuse.device = "cpu"} {
-  func.func @main(%x: tensor<4x512xbf16>, %w: tensor<64x512xi8>) -> tensor<4x64xf32> {
-    %o = "fuse.empty"() {syms = []} : () -> tensor<4x64xf32>
-    %y = call @widened(%x, %w, %o) : (tensor<4x512xbf16>, tensor<64x512xi8>, tensor<4x64xf32>) -> tensor<4x64xf32>
-    return %y : tensor<4x64xf32>
+  func.func @main(%x: tensor<4x512xbf16>, %w: tensor<1024x512xi8>) -> tensor<4x1024xf32> {
+    %o = "fuse.empty"() {syms = []} : () -> tensor<4x1024xf32>
+    %y = call @widened(%x, %w, %o) : (tensor<4x512xbf16>, tensor<1024x512xi8>, tensor<4x1024xf32>) -> tensor<4x1024xf32>
+    return %y : tensor<4x1024xf32>
   }
-  func.func private @widened(%x: tensor<4x512xbf16>, %w: tensor<64x512xi8>, %o: tensor<4x64xf32>) -> tensor<4x64xf32>
-      attributes {fuse.kernel, fuse.dims = {d0 = "4", d1 = "64", d2 = "512"}, fuse.ties = array<i64: 2>} {
+  func.func private @widened(%x: tensor<4x512xbf16>, %w: tensor<1024x512xi8>, %o: tensor<4x1024xf32>) -> tensor<4x1024xf32>
+      attributes {fuse.kernel, fuse.dims = {d0 = "4", d1 = "1024", d2 = "512"}, fuse.ties = array<i64: 2>} {
     %true = arith.constant true
     %none = arith.constant 0 : i8
     %zero = arith.constant 0.0 : bf16
     %a = "fuse.load"(%x, %true, %zero) {at = ["d0", "d2"]} : (tensor<4x512xbf16>, i1, bf16) -> bf16
-    %b = "fuse.load"(%w, %true, %none) {at = ["d1", "d2"]} : (tensor<64x512xi8>, i1, i8) -> i8
+    %b = "fuse.load"(%w, %true, %none) {at = ["d1", "d2"]} : (tensor<1024x512xi8>, i1, i8) -> i8
     %f = arith.sitofp %b : i8 to bf16
     %s = "fuse.dot"(%a, %f) {over = ["d2"]} : (bf16, bf16) -> f32
-    %r = "fuse.store"(%o, %s, %true) {at = ["d0", "d1"], mode = "set"} : (tensor<4x64xf32>, f32, i1) -> tensor<4x64xf32>
-    return %r : tensor<4x64xf32>
+    %r = "fuse.store"(%o, %s, %true) {at = ["d0", "d1"], mode = "set"} : (tensor<4x1024xf32>, f32, i1) -> tensor<4x1024xf32>
+    return %r : tensor<4x1024xf32>
   }
 }
 
 // -----
 
 // Must not fire: one row has no columns for tensor cores.
-// SAID: analysis: expand-dots: few-rows: 1 rows and 64 columns: at most 4 of one of them [one]
+// SAID: analysis: expand-dots: few-rows: 1 rows and 1024 columns: at most 4 of one of them [one]
 // CHECK-LABEL: func.func private @one
 // CHECK-NOT: fuse.dot
 module attributes {fuse.device = "cpu"} {
-  func.func @main(%x: tensor<512xbf16>, %w: tensor<64x512xi8>) -> tensor<64xf32> {
-    %o = "fuse.empty"() {syms = []} : () -> tensor<64xf32>
-    %y = call @one(%x, %w, %o) : (tensor<512xbf16>, tensor<64x512xi8>, tensor<64xf32>) -> tensor<64xf32>
-    return %y : tensor<64xf32>
+  func.func @main(%x: tensor<512xbf16>, %w: tensor<1024x512xi8>) -> tensor<1024xf32> {
+    %o = "fuse.empty"() {syms = []} : () -> tensor<1024xf32>
+    %y = call @one(%x, %w, %o) : (tensor<512xbf16>, tensor<1024x512xi8>, tensor<1024xf32>) -> tensor<1024xf32>
+    return %y : tensor<1024xf32>
   }
-  func.func private @one(%x: tensor<512xbf16>, %w: tensor<64x512xi8>, %o: tensor<64xf32>) -> tensor<64xf32>
-      attributes {fuse.kernel, fuse.dims = {d1 = "64", d2 = "512"}, fuse.ties = array<i64: 2>} {
+  func.func private @one(%x: tensor<512xbf16>, %w: tensor<1024x512xi8>, %o: tensor<1024xf32>) -> tensor<1024xf32>
+      attributes {fuse.kernel, fuse.dims = {d1 = "1024", d2 = "512"}, fuse.ties = array<i64: 2>} {
     %true = arith.constant true
     %none = arith.constant 0 : i8
     %zero = arith.constant 0.0 : bf16
     %a = "fuse.load"(%x, %true, %zero) {at = ["d2"]} : (tensor<512xbf16>, i1, bf16) -> bf16
-    %b = "fuse.load"(%w, %true, %none) {at = ["d1", "d2"]} : (tensor<64x512xi8>, i1, i8) -> i8
+    %b = "fuse.load"(%w, %true, %none) {at = ["d1", "d2"]} : (tensor<1024x512xi8>, i1, i8) -> i8
     %f = arith.sitofp %b : i8 to bf16
     %s = "fuse.dot"(%a, %f) {over = ["d2"]} : (bf16, bf16) -> f32
-    %r = "fuse.store"(%o, %s, %true) {at = ["d1"], mode = "set"} : (tensor<64xf32>, f32, i1) -> tensor<64xf32>
-    return %r : tensor<64xf32>
+    %r = "fuse.store"(%o, %s, %true) {at = ["d1"], mode = "set"} : (tensor<1024xf32>, f32, i1) -> tensor<1024xf32>
+    return %r : tensor<1024xf32>
   }
 }
 
 // -----
 
 // Must not fire: such products are two in a kernel at most, and nothing else is reduced beside them.
-// SAID: analysis: expand-dots: few-rows: 4 rows and 64 columns: at most 4 of one of them [maxima]
+// SAID: analysis: expand-dots: few-rows: 4 rows and 1024 columns: at most 4 of one of them [maxima]
 // CHECK-LABEL: func.func private @maxima
 // CHECK-NOT: fuse.dot
 module attributes {fuse.device = "cpu"} {
-  func.func @main(%x: tensor<4x512xbf16>, %w: tensor<64x512xi8>) -> tensor<4x64xf32> {
-    %o = "fuse.empty"() {syms = []} : () -> tensor<4x64xf32>
-    %y = call @maxima(%x, %w, %o) : (tensor<4x512xbf16>, tensor<64x512xi8>, tensor<4x64xf32>) -> tensor<4x64xf32>
-    return %y : tensor<4x64xf32>
+  func.func @main(%x: tensor<4x512xbf16>, %w: tensor<1024x512xi8>) -> tensor<4x1024xf32> {
+    %o = "fuse.empty"() {syms = []} : () -> tensor<4x1024xf32>
+    %y = call @maxima(%x, %w, %o) : (tensor<4x512xbf16>, tensor<1024x512xi8>, tensor<4x1024xf32>) -> tensor<4x1024xf32>
+    return %y : tensor<4x1024xf32>
   }
-  func.func private @maxima(%x: tensor<4x512xbf16>, %w: tensor<64x512xi8>, %o: tensor<4x64xf32>) -> tensor<4x64xf32>
-      attributes {fuse.kernel, fuse.dims = {d0 = "4", d1 = "64", d2 = "512"}, fuse.ties = array<i64: 2>} {
+  func.func private @maxima(%x: tensor<4x512xbf16>, %w: tensor<1024x512xi8>, %o: tensor<4x1024xf32>) -> tensor<4x1024xf32>
+      attributes {fuse.kernel, fuse.dims = {d0 = "4", d1 = "1024", d2 = "512"}, fuse.ties = array<i64: 2>} {
     %true = arith.constant true
     %none = arith.constant 0 : i8
     %zero = arith.constant 0.0 : bf16
     %a = "fuse.load"(%x, %true, %zero) {at = ["d0", "d2"]} : (tensor<4x512xbf16>, i1, bf16) -> bf16
-    %b = "fuse.load"(%w, %true, %none) {at = ["d1", "d2"]} : (tensor<64x512xi8>, i1, i8) -> i8
+    %b = "fuse.load"(%w, %true, %none) {at = ["d1", "d2"]} : (tensor<1024x512xi8>, i1, i8) -> i8
     %f = arith.sitofp %b : i8 to bf16
     %c = "fuse.dot"(%a, %f) {over = ["d2"]} : (bf16, bf16) -> f32
     %m = "fuse.reduce"(%c) {kind = "max", over = ["d1"]} : (f32) -> f32
     %s = arith.subf %c, %m : f32
-    %r = "fuse.store"(%o, %s, %true) {at = ["d0", "d1"], mode = "set"} : (tensor<4x64xf32>, f32, i1) -> tensor<4x64xf32>
-    return %r : tensor<4x64xf32>
+    %r = "fuse.store"(%o, %s, %true) {at = ["d0", "d1"], mode = "set"} : (tensor<4x1024xf32>, f32, i1) -> tensor<4x1024xf32>
+    return %r : tensor<4x1024xf32>
   }
 }
 
 // -----
 
 // Must not fire: rows of weights do not start at multiples of 16 bytes.
-// SAID: analysis: expand-dots: few-rows: 4 rows and 64 columns: at most 4 of one of them [apart]
+// SAID: analysis: expand-dots: few-rows: 4 rows and 1024 columns: at most 4 of one of them [apart]
 // CHECK-LABEL: func.func private @apart
 // CHECK-NOT: fuse.dot
 module attributes {fuse.device = "cpu"} {
-  func.func @main(%x: tensor<4x500xbf16>, %w: tensor<64x500xi8>) -> tensor<4x64xf32> {
-    %o = "fuse.empty"() {syms = []} : () -> tensor<4x64xf32>
-    %y = call @apart(%x, %w, %o) : (tensor<4x500xbf16>, tensor<64x500xi8>, tensor<4x64xf32>) -> tensor<4x64xf32>
-    return %y : tensor<4x64xf32>
+  func.func @main(%x: tensor<4x500xbf16>, %w: tensor<1024x500xi8>) -> tensor<4x1024xf32> {
+    %o = "fuse.empty"() {syms = []} : () -> tensor<4x1024xf32>
+    %y = call @apart(%x, %w, %o) : (tensor<4x500xbf16>, tensor<1024x500xi8>, tensor<4x1024xf32>) -> tensor<4x1024xf32>
+    return %y : tensor<4x1024xf32>
   }
-  func.func private @apart(%x: tensor<4x500xbf16>, %w: tensor<64x500xi8>, %o: tensor<4x64xf32>) -> tensor<4x64xf32>
-      attributes {fuse.kernel, fuse.dims = {d0 = "4", d1 = "64", d2 = "500"}, fuse.ties = array<i64: 2>} {
+  func.func private @apart(%x: tensor<4x500xbf16>, %w: tensor<1024x500xi8>, %o: tensor<4x1024xf32>) -> tensor<4x1024xf32>
+      attributes {fuse.kernel, fuse.dims = {d0 = "4", d1 = "1024", d2 = "500"}, fuse.ties = array<i64: 2>} {
     %true = arith.constant true
     %none = arith.constant 0 : i8
     %zero = arith.constant 0.0 : bf16
     %a = "fuse.load"(%x, %true, %zero) {at = ["d0", "d2"]} : (tensor<4x500xbf16>, i1, bf16) -> bf16
-    %b = "fuse.load"(%w, %true, %none) {at = ["d1", "d2"]} : (tensor<64x500xi8>, i1, i8) -> i8
+    %b = "fuse.load"(%w, %true, %none) {at = ["d1", "d2"]} : (tensor<1024x500xi8>, i1, i8) -> i8
     %f = arith.sitofp %b : i8 to bf16
     %s = "fuse.dot"(%a, %f) {over = ["d2"]} : (bf16, bf16) -> f32
-    %r = "fuse.store"(%o, %s, %true) {at = ["d0", "d1"], mode = "set"} : (tensor<4x64xf32>, f32, i1) -> tensor<4x64xf32>
-    return %r : tensor<4x64xf32>
+    %r = "fuse.store"(%o, %s, %true) {at = ["d0", "d1"], mode = "set"} : (tensor<4x1024xf32>, f32, i1) -> tensor<4x1024xf32>
+    return %r : tensor<4x1024xf32>
   }
 }
 
 // -----
 
 // Must not fire: weights lie along their rows' dim, not along what is summed.
-// SAID: analysis: expand-dots: few-rows: 4 rows and 64 columns: at most 4 of one of them [across]
+// SAID: analysis: expand-dots: few-rows: 4 rows and 1024 columns: at most 4 of one of them [across]
 // CHECK-LABEL: func.func private @across
 // CHECK-NOT: fuse.dot
 module attributes {fuse.device = "cpu"} {
-  func.func @main(%x: tensor<4x512xbf16>, %w: tensor<512x64xi8>) -> tensor<4x64xf32> {
-    %o = "fuse.empty"() {syms = []} : () -> tensor<4x64xf32>
-    %y = call @across(%x, %w, %o) : (tensor<4x512xbf16>, tensor<512x64xi8>, tensor<4x64xf32>) -> tensor<4x64xf32>
-    return %y : tensor<4x64xf32>
+  func.func @main(%x: tensor<4x512xbf16>, %w: tensor<512x1024xi8>) -> tensor<4x1024xf32> {
+    %o = "fuse.empty"() {syms = []} : () -> tensor<4x1024xf32>
+    %y = call @across(%x, %w, %o) : (tensor<4x512xbf16>, tensor<512x1024xi8>, tensor<4x1024xf32>) -> tensor<4x1024xf32>
+    return %y : tensor<4x1024xf32>
   }
-  func.func private @across(%x: tensor<4x512xbf16>, %w: tensor<512x64xi8>, %o: tensor<4x64xf32>) -> tensor<4x64xf32>
-      attributes {fuse.kernel, fuse.dims = {d0 = "4", d1 = "64", d2 = "512"}, fuse.ties = array<i64: 2>} {
+  func.func private @across(%x: tensor<4x512xbf16>, %w: tensor<512x1024xi8>, %o: tensor<4x1024xf32>) -> tensor<4x1024xf32>
+      attributes {fuse.kernel, fuse.dims = {d0 = "4", d1 = "1024", d2 = "512"}, fuse.ties = array<i64: 2>} {
     %true = arith.constant true
     %none = arith.constant 0 : i8
     %zero = arith.constant 0.0 : bf16
     %a = "fuse.load"(%x, %true, %zero) {at = ["d0", "d2"]} : (tensor<4x512xbf16>, i1, bf16) -> bf16
-    %b = "fuse.load"(%w, %true, %none) {at = ["d2", "d1"]} : (tensor<512x64xi8>, i1, i8) -> i8
+    %b = "fuse.load"(%w, %true, %none) {at = ["d2", "d1"]} : (tensor<512x1024xi8>, i1, i8) -> i8
     %f = arith.sitofp %b : i8 to bf16
     %s = "fuse.dot"(%a, %f) {over = ["d2"]} : (bf16, bf16) -> f32
-    %r = "fuse.store"(%o, %s, %true) {at = ["d0", "d1"], mode = "set"} : (tensor<4x64xf32>, f32, i1) -> tensor<4x64xf32>
-    return %r : tensor<4x64xf32>
+    %r = "fuse.store"(%o, %s, %true) {at = ["d0", "d1"], mode = "set"} : (tensor<4x1024xf32>, f32, i1) -> tensor<4x1024xf32>
+    return %r : tensor<4x1024xf32>
+  }
+}
+
+// -----
+
+// Must not fire: 1023 rows of weights leave too few programs.
+// SAID: analysis: expand-dots: few-rows: 4 rows and 1023 columns: at most 4 of one of them [small]
+// CHECK-LABEL: func.func private @small
+// CHECK-NOT: fuse.dot
+module attributes {fuse.device = "cpu"} {
+  func.func @main(%x: tensor<4x512xbf16>, %w: tensor<1023x512xi8>) -> tensor<4x1023xf32> {
+    %o = "fuse.empty"() {syms = []} : () -> tensor<4x1023xf32>
+    %y = call @small(%x, %w, %o) : (tensor<4x512xbf16>, tensor<1023x512xi8>, tensor<4x1023xf32>) -> tensor<4x1023xf32>
+    return %y : tensor<4x1023xf32>
+  }
+  func.func private @small(%x: tensor<4x512xbf16>, %w: tensor<1023x512xi8>, %o: tensor<4x1023xf32>) -> tensor<4x1023xf32>
+      attributes {fuse.kernel, fuse.dims = {d0 = "4", d1 = "1023", d2 = "512"}, fuse.ties = array<i64: 2>} {
+    %true = arith.constant true
+    %none = arith.constant 0 : i8
+    %zero = arith.constant 0.0 : bf16
+    %a = "fuse.load"(%x, %true, %zero) {at = ["d0", "d2"]} : (tensor<4x512xbf16>, i1, bf16) -> bf16
+    %b = "fuse.load"(%w, %true, %none) {at = ["d1", "d2"]} : (tensor<1023x512xi8>, i1, i8) -> i8
+    %f = arith.sitofp %b : i8 to bf16
+    %s = "fuse.dot"(%a, %f) {over = ["d2"]} : (bf16, bf16) -> f32
+    %r = "fuse.store"(%o, %s, %true) {at = ["d0", "d1"], mode = "set"} : (tensor<4x1023xf32>, f32, i1) -> tensor<4x1023xf32>
+    return %r : tensor<4x1023xf32>
+  }
+}
+
+// -----
+
+// Must not fire: two rows times the weights of 16 bits are summed, and a sum and a product of tiles share no tile.
+// SAID: analysis: expand-dots: few-rows: 2 rows and 1024 columns: at most 4 of one of them [mixed]
+// CHECK-LABEL: func.func private @mixed
+// CHECK-NOT: fuse.dot
+module attributes {fuse.device = "cpu"} {
+  func.func @main(%x: tensor<2x512xbf16>, %w: tensor<1024x512xi8>, %u: tensor<1024x512xbf16>) -> tensor<2x1024xf32> {
+    %o = "fuse.empty"() {syms = []} : () -> tensor<2x1024xf32>
+    %y = call @mixed(%x, %w, %u, %o) : (tensor<2x512xbf16>, tensor<1024x512xi8>, tensor<1024x512xbf16>, tensor<2x1024xf32>) -> tensor<2x1024xf32>
+    return %y : tensor<2x1024xf32>
+  }
+  func.func private @mixed(%x: tensor<2x512xbf16>, %w: tensor<1024x512xi8>, %u: tensor<1024x512xbf16>, %o: tensor<2x1024xf32>) -> tensor<2x1024xf32>
+      attributes {fuse.kernel, fuse.dims = {d0 = "2", d1 = "1024", d2 = "512"}, fuse.ties = array<i64: 3>} {
+    %true = arith.constant true
+    %none = arith.constant 0 : i8
+    %zero = arith.constant 0.0 : bf16
+    %a = "fuse.load"(%x, %true, %zero) {at = ["d0", "d2"]} : (tensor<2x512xbf16>, i1, bf16) -> bf16
+    %b = "fuse.load"(%w, %true, %none) {at = ["d1", "d2"]} : (tensor<1024x512xi8>, i1, i8) -> i8
+    %c = "fuse.load"(%u, %true, %zero) {at = ["d1", "d2"]} : (tensor<1024x512xbf16>, i1, bf16) -> bf16
+    %f = arith.sitofp %b : i8 to bf16
+    %s = "fuse.dot"(%a, %f) {over = ["d2"]} : (bf16, bf16) -> f32
+    %t = "fuse.dot"(%a, %c) {over = ["d2"]} : (bf16, bf16) -> f32
+    %g = arith.mulf %s, %t : f32
+    %r = "fuse.store"(%o, %g, %true) {at = ["d0", "d1"], mode = "set"} : (tensor<2x1024xf32>, f32, i1) -> tensor<2x1024xf32>
+    return %r : tensor<2x1024xf32>
   }
 }

@@ -8,29 +8,29 @@
 // Four warps sum a slice each.
 // SAID: passed: slice-products: sliced, slices=4: @fires sums 4 slices of d2 beside each other [fires]
 // CHECK-LABEL: func.func private @fires
-// CHECK-SAME: fuse.dims = {d0 = "4", d1 = "64", d2 = "1", d3 = "4", d4 = "128"}
+// CHECK-SAME: fuse.dims = {d0 = "4", d1 = "1024", d2 = "1", d3 = "4", d4 = "128"}
 // CHECK: "fuse.load"(%{{.*}}) {at = ["d0", "d2*512 + d3*128 + d4"]}
 // CHECK: "fuse.load"(%{{.*}}) {at = ["d1", "d2*512 + d3*128 + d4"]}
 // CHECK: %[[P:.*]] = "fuse.dot"(%{{.*}}) {over = ["d2", "d4"]} : (bf16, bf16) -> f32
 // CHECK-NEXT: %[[S:.*]] = "fuse.reduce"(%[[P]]) {kind = "sum", over = ["d3"]} : (f32) -> f32
 // CHECK-NEXT: "fuse.store"(%{{.*}}, %[[S]],
 module attributes {fuse.device = "cpu"} {
-  func.func @main(%x: tensor<4x512xbf16>, %w: tensor<64x512xi8>) -> tensor<4x64xf32> {
-    %o = "fuse.empty"() {syms = []} : () -> tensor<4x64xf32>
-    %y = call @fires(%x, %w, %o) : (tensor<4x512xbf16>, tensor<64x512xi8>, tensor<4x64xf32>) -> tensor<4x64xf32>
-    return %y : tensor<4x64xf32>
+  func.func @main(%x: tensor<4x512xbf16>, %w: tensor<1024x512xi8>) -> tensor<4x1024xf32> {
+    %o = "fuse.empty"() {syms = []} : () -> tensor<4x1024xf32>
+    %y = call @fires(%x, %w, %o) : (tensor<4x512xbf16>, tensor<1024x512xi8>, tensor<4x1024xf32>) -> tensor<4x1024xf32>
+    return %y : tensor<4x1024xf32>
   }
-  func.func private @fires(%x: tensor<4x512xbf16>, %w: tensor<64x512xi8>, %o: tensor<4x64xf32>) -> tensor<4x64xf32>
-      attributes {fuse.kernel, fuse.dims = {d0 = "4", d1 = "64", d2 = "512"}, fuse.ties = array<i64: 2>} {
+  func.func private @fires(%x: tensor<4x512xbf16>, %w: tensor<1024x512xi8>, %o: tensor<4x1024xf32>) -> tensor<4x1024xf32>
+      attributes {fuse.kernel, fuse.dims = {d0 = "4", d1 = "1024", d2 = "512"}, fuse.ties = array<i64: 2>} {
     %true = arith.constant true
     %none = arith.constant 0 : i8
     %zero = arith.constant 0.0 : bf16
     %a = "fuse.load"(%x, %true, %zero) {at = ["d0", "d2"]} : (tensor<4x512xbf16>, i1, bf16) -> bf16
-    %b = "fuse.load"(%w, %true, %none) {at = ["d1", "d2"]} : (tensor<64x512xi8>, i1, i8) -> i8
+    %b = "fuse.load"(%w, %true, %none) {at = ["d1", "d2"]} : (tensor<1024x512xi8>, i1, i8) -> i8
     %f = arith.sitofp %b : i8 to bf16
     %s = "fuse.dot"(%a, %f) {over = ["d2"]} : (bf16, bf16) -> f32
-    %r = "fuse.store"(%o, %s, %true) {at = ["d0", "d1"], mode = "set"} : (tensor<4x64xf32>, f32, i1) -> tensor<4x64xf32>
-    return %r : tensor<4x64xf32>
+    %r = "fuse.store"(%o, %s, %true) {at = ["d0", "d1"], mode = "set"} : (tensor<4x1024xf32>, f32, i1) -> tensor<4x1024xf32>
+    return %r : tensor<4x1024xf32>
   }
 }
 
@@ -38,25 +38,25 @@ module attributes {fuse.device = "cpu"} {
 
 // Must not fire: 50 points are no whole number of steps.
 // CHECK-LABEL: func.func private @uneven
-// CHECK-SAME: fuse.dims = {d0 = "4", d1 = "64", d2 = "50"}
+// CHECK-SAME: fuse.dims = {d0 = "4", d1 = "1024", d2 = "50"}
 // CHECK-NOT: fuse.reduce
 module attributes {fuse.device = "cpu"} {
-  func.func @main(%x: tensor<4x512xbf16>, %w: tensor<64x512xi8>) -> tensor<4x64xf32> {
-    %o = "fuse.empty"() {syms = []} : () -> tensor<4x64xf32>
-    %y = call @uneven(%x, %w, %o) : (tensor<4x512xbf16>, tensor<64x512xi8>, tensor<4x64xf32>) -> tensor<4x64xf32>
-    return %y : tensor<4x64xf32>
+  func.func @main(%x: tensor<4x512xbf16>, %w: tensor<1024x512xi8>) -> tensor<4x1024xf32> {
+    %o = "fuse.empty"() {syms = []} : () -> tensor<4x1024xf32>
+    %y = call @uneven(%x, %w, %o) : (tensor<4x512xbf16>, tensor<1024x512xi8>, tensor<4x1024xf32>) -> tensor<4x1024xf32>
+    return %y : tensor<4x1024xf32>
   }
-  func.func private @uneven(%x: tensor<4x512xbf16>, %w: tensor<64x512xi8>, %o: tensor<4x64xf32>) -> tensor<4x64xf32>
-      attributes {fuse.kernel, fuse.dims = {d0 = "4", d1 = "64", d2 = "50"}, fuse.ties = array<i64: 2>} {
+  func.func private @uneven(%x: tensor<4x512xbf16>, %w: tensor<1024x512xi8>, %o: tensor<4x1024xf32>) -> tensor<4x1024xf32>
+      attributes {fuse.kernel, fuse.dims = {d0 = "4", d1 = "1024", d2 = "50"}, fuse.ties = array<i64: 2>} {
     %true = arith.constant true
     %none = arith.constant 0 : i8
     %zero = arith.constant 0.0 : bf16
     %a = "fuse.load"(%x, %true, %zero) {at = ["d0", "d2"]} : (tensor<4x512xbf16>, i1, bf16) -> bf16
-    %b = "fuse.load"(%w, %true, %none) {at = ["d1", "d2"]} : (tensor<64x512xi8>, i1, i8) -> i8
+    %b = "fuse.load"(%w, %true, %none) {at = ["d1", "d2"]} : (tensor<1024x512xi8>, i1, i8) -> i8
     %f = arith.sitofp %b : i8 to bf16
     %s = "fuse.dot"(%a, %f) {over = ["d2"]} : (bf16, bf16) -> f32
-    %r = "fuse.store"(%o, %s, %true) {at = ["d0", "d1"], mode = "set"} : (tensor<4x64xf32>, f32, i1) -> tensor<4x64xf32>
-    return %r : tensor<4x64xf32>
+    %r = "fuse.store"(%o, %s, %true) {at = ["d0", "d1"], mode = "set"} : (tensor<4x1024xf32>, f32, i1) -> tensor<4x1024xf32>
+    return %r : tensor<4x1024xf32>
   }
 }
 
@@ -64,26 +64,26 @@ module attributes {fuse.device = "cpu"} {
 
 // Must not fire: something else is reduced, too.
 // CHECK-LABEL: func.func private @reduces
-// CHECK-SAME: fuse.dims = {d0 = "4", d1 = "64", d2 = "512"}
+// CHECK-SAME: fuse.dims = {d0 = "4", d1 = "1024", d2 = "512"}
 module attributes {fuse.device = "cpu"} {
-  func.func @main(%x: tensor<4x512xbf16>, %w: tensor<64x512xi8>) -> tensor<4x64xf32> {
-    %o = "fuse.empty"() {syms = []} : () -> tensor<4x64xf32>
-    %y = call @reduces(%x, %w, %o) : (tensor<4x512xbf16>, tensor<64x512xi8>, tensor<4x64xf32>) -> tensor<4x64xf32>
-    return %y : tensor<4x64xf32>
+  func.func @main(%x: tensor<4x512xbf16>, %w: tensor<1024x512xi8>) -> tensor<4x1024xf32> {
+    %o = "fuse.empty"() {syms = []} : () -> tensor<4x1024xf32>
+    %y = call @reduces(%x, %w, %o) : (tensor<4x512xbf16>, tensor<1024x512xi8>, tensor<4x1024xf32>) -> tensor<4x1024xf32>
+    return %y : tensor<4x1024xf32>
   }
-  func.func private @reduces(%x: tensor<4x512xbf16>, %w: tensor<64x512xi8>, %o: tensor<4x64xf32>) -> tensor<4x64xf32>
-      attributes {fuse.kernel, fuse.dims = {d0 = "4", d1 = "64", d2 = "512"}, fuse.ties = array<i64: 2>} {
+  func.func private @reduces(%x: tensor<4x512xbf16>, %w: tensor<1024x512xi8>, %o: tensor<4x1024xf32>) -> tensor<4x1024xf32>
+      attributes {fuse.kernel, fuse.dims = {d0 = "4", d1 = "1024", d2 = "512"}, fuse.ties = array<i64: 2>} {
     %true = arith.constant true
     %none = arith.constant 0 : i8
     %zero = arith.constant 0.0 : bf16
     %a = "fuse.load"(%x, %true, %zero) {at = ["d0", "d2"]} : (tensor<4x512xbf16>, i1, bf16) -> bf16
-    %b = "fuse.load"(%w, %true, %none) {at = ["d1", "d2"]} : (tensor<64x512xi8>, i1, i8) -> i8
+    %b = "fuse.load"(%w, %true, %none) {at = ["d1", "d2"]} : (tensor<1024x512xi8>, i1, i8) -> i8
     %f = arith.sitofp %b : i8 to bf16
     %c = "fuse.dot"(%a, %f) {over = ["d2"]} : (bf16, bf16) -> f32
     %m = "fuse.reduce"(%c) {kind = "max", over = ["d1"]} : (f32) -> f32
     %s = arith.subf %c, %m : f32
-    %r = "fuse.store"(%o, %s, %true) {at = ["d0", "d1"], mode = "set"} : (tensor<4x64xf32>, f32, i1) -> tensor<4x64xf32>
-    return %r : tensor<4x64xf32>
+    %r = "fuse.store"(%o, %s, %true) {at = ["d0", "d1"], mode = "set"} : (tensor<4x1024xf32>, f32, i1) -> tensor<4x1024xf32>
+    return %r : tensor<4x1024xf32>
   }
 }
 
@@ -91,23 +91,23 @@ module attributes {fuse.device = "cpu"} {
 
 // Must not fire: the weights are multiplied by two rows, and are not widened.
 // CHECK-LABEL: func.func private @half
-// CHECK-SAME: fuse.dims = {d0 = "2", d1 = "64", d2 = "512"}
+// CHECK-SAME: fuse.dims = {d0 = "2", d1 = "1024", d2 = "512"}
 module attributes {fuse.device = "cpu"} {
-  func.func @main(%x: tensor<2x512xbf16>, %w: tensor<62x512xbf16>) -> tensor<2x64xf32> {
-    %o = "fuse.empty"() {syms = []} : () -> tensor<2x64xf32>
-    %y = call @half(%x, %w, %o) : (tensor<2x512xbf16>, tensor<62x512xbf16>, tensor<2x64xf32>) -> tensor<2x64xf32>
-    return %y : tensor<2x64xf32>
+  func.func @main(%x: tensor<2x512xbf16>, %w: tensor<1024x512xbf16>) -> tensor<2x1024xf32> {
+    %o = "fuse.empty"() {syms = []} : () -> tensor<2x1024xf32>
+    %y = call @half(%x, %w, %o) : (tensor<2x512xbf16>, tensor<1024x512xbf16>, tensor<2x1024xf32>) -> tensor<2x1024xf32>
+    return %y : tensor<2x1024xf32>
   }
-  func.func private @half(%x: tensor<2x512xbf16>, %w: tensor<62x512xbf16>, %o: tensor<2x64xf32>) -> tensor<2x64xf32>
-      attributes {fuse.kernel, fuse.dims = {d0 = "2", d1 = "64", d2 = "512"}, fuse.ties = array<i64: 2>} {
+  func.func private @half(%x: tensor<2x512xbf16>, %w: tensor<1024x512xbf16>, %o: tensor<2x1024xf32>) -> tensor<2x1024xf32>
+      attributes {fuse.kernel, fuse.dims = {d0 = "2", d1 = "1024", d2 = "512"}, fuse.ties = array<i64: 2>} {
     %true = arith.constant true
     %none = arith.constant 0 : i8
     %zero = arith.constant 0.0 : bf16
     %a = "fuse.load"(%x, %true, %zero) {at = ["d0", "d2"]} : (tensor<2x512xbf16>, i1, bf16) -> bf16
-    %b = "fuse.load"(%w, %true, %zero) {at = ["d1", "d2"]} : (tensor<62x512xbf16>, i1, bf16) -> bf16
+    %b = "fuse.load"(%w, %true, %zero) {at = ["d1", "d2"]} : (tensor<1024x512xbf16>, i1, bf16) -> bf16
     %s = "fuse.dot"(%a, %b) {over = ["d2"]} : (bf16, bf16) -> f32
-    %r = "fuse.store"(%o, %s, %true) {at = ["d0", "d1"], mode = "set"} : (tensor<2x64xf32>, f32, i1) -> tensor<2x64xf32>
-    return %r : tensor<2x64xf32>
+    %r = "fuse.store"(%o, %s, %true) {at = ["d0", "d1"], mode = "set"} : (tensor<2x1024xf32>, f32, i1) -> tensor<2x1024xf32>
+    return %r : tensor<2x1024xf32>
   }
 }
 
@@ -115,24 +115,24 @@ module attributes {fuse.device = "cpu"} {
 
 // Must not fire: the tile is chosen already.
 // CHECK-LABEL: func.func private @chosen
-// CHECK-SAME: fuse.dims = {d0 = "4", d1 = "64", d2 = "512"}
+// CHECK-SAME: fuse.dims = {d0 = "4", d1 = "1024", d2 = "512"}
 module attributes {fuse.device = "cpu"} {
-  func.func @main(%x: tensor<4x512xbf16>, %w: tensor<64x512xi8>) -> tensor<4x64xf32> {
-    %o = "fuse.empty"() {syms = []} : () -> tensor<4x64xf32>
-    %y = call @chosen(%x, %w, %o) : (tensor<4x512xbf16>, tensor<64x512xi8>, tensor<4x64xf32>) -> tensor<4x64xf32>
-    return %y : tensor<4x64xf32>
+  func.func @main(%x: tensor<4x512xbf16>, %w: tensor<1024x512xi8>) -> tensor<4x1024xf32> {
+    %o = "fuse.empty"() {syms = []} : () -> tensor<4x1024xf32>
+    %y = call @chosen(%x, %w, %o) : (tensor<4x512xbf16>, tensor<1024x512xi8>, tensor<4x1024xf32>) -> tensor<4x1024xf32>
+    return %y : tensor<4x1024xf32>
   }
-  func.func private @chosen(%x: tensor<4x512xbf16>, %w: tensor<64x512xi8>, %o: tensor<4x64xf32>) -> tensor<4x64xf32>
-      attributes {fuse.kernel, fuse.dims = {d0 = "4", d1 = "64", d2 = "512"}, fuse.ties = array<i64: 2>,
+  func.func private @chosen(%x: tensor<4x512xbf16>, %w: tensor<1024x512xi8>, %o: tensor<4x1024xf32>) -> tensor<4x1024xf32>
+      attributes {fuse.kernel, fuse.dims = {d0 = "4", d1 = "1024", d2 = "512"}, fuse.ties = array<i64: 2>,
                   fuse.tile = {axes = [{dims = ["d1"], block = 16 : i64, kind = "grid"}, {dims = ["d0"], block = 8 : i64, kind = "grid"}, {dims = ["d2"], block = 64 : i64, kind = "looped"}], num_warps = 1 : i64, num_stages = 3 : i64}} {
     %true = arith.constant true
     %none = arith.constant 0 : i8
     %zero = arith.constant 0.0 : bf16
     %a = "fuse.load"(%x, %true, %zero) {at = ["d0", "d2"]} : (tensor<4x512xbf16>, i1, bf16) -> bf16
-    %b = "fuse.load"(%w, %true, %none) {at = ["d1", "d2"]} : (tensor<64x512xi8>, i1, i8) -> i8
+    %b = "fuse.load"(%w, %true, %none) {at = ["d1", "d2"]} : (tensor<1024x512xi8>, i1, i8) -> i8
     %f = arith.sitofp %b : i8 to bf16
     %s = "fuse.dot"(%a, %f) {over = ["d2"]} : (bf16, bf16) -> f32
-    %r = "fuse.store"(%o, %s, %true) {at = ["d0", "d1"], mode = "set"} : (tensor<4x64xf32>, f32, i1) -> tensor<4x64xf32>
-    return %r : tensor<4x64xf32>
+    %r = "fuse.store"(%o, %s, %true) {at = ["d0", "d1"], mode = "set"} : (tensor<4x1024xf32>, f32, i1) -> tensor<4x1024xf32>
+    return %r : tensor<4x1024xf32>
   }
 }

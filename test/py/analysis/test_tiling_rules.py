@@ -426,6 +426,14 @@ def test_held_columns_that_are_read_wide_have_one_stage():
     assert (narrow.num_stages, wide.num_stages) == (3, 1)
 
 
+def test_few_rows_have_a_stage_less_where_shared_memory_does_not_hold_them():
+    shape = shape_of(WIDENED)
+    with shape.module.context:
+        found = [choose(replace(shape, spilled=n), hardware_named("h200")).tile for n in range(5)]
+    assert [tile.num_stages for tile in found] == [4, 3, 2, 1, 1]
+    assert len({tile.axes for tile in found}) == 1
+
+
 def test_products_need_rows_and_columns():
     """``expand-dots`` makes sums of those that have none."""
     body = (

@@ -57,7 +57,13 @@ def rules(remarks: Remarks) -> set[str]:
 
 @pytest.mark.parametrize(
     ("m", "n", "k", "sliced"),
-    [(2, 64, 512, True), (4, 50, 1024, True), (3, 33, 784, False), (7, 40, 1536, True), (16, 48, 512, True)],
+    [
+        (2, 1024, 512, True),
+        (4, 1030, 1024, True),
+        (3, 1031, 784, False),
+        (7, 1040, 768, True),
+        (16, 1024, 512, True),
+    ],
 )
 def test_numbers(m: int, n: int, k: int, sliced: bool) -> None:
     module, remarks = planned(product(m, n, k))
@@ -83,19 +89,51 @@ def test_types(rows: str, weights: str, cast: str | None) -> None:
     if cast is not None:
         loads = f"load x[d0, d2] -> a\nload w[d1, d2] -> n\n%b = {cast} %n : i8 to {rows}\n"
     body = loads + DOT.replace("bf16", rows) + SCALE + STORE
-    more = {"x": tensor(4, 1024, element=rows), "w": tensor(40, 1024, element=weights)}
-    module, remarks = planned(product(4, 40, 1024, body, **more))
+    more = {"x": tensor(4, 1024, element=rows), "w": tensor(1040, 1024, element=weights)}
+    module, remarks = planned(product(4, 1040, 1024, body, **more))
     assert "weights-in-slices" in rules(remarks)
-    x, w, v = numbers(4, 40, 1024)
+    x, w, v = numbers(4, 1040, 1024)
     x, w = x.to(TORCH_DTYPES[rows]), w.view(torch.uint8) if weights == "ui8" else w.to(TORCH_DTYPES[weights])
     [got] = run(module, [x, w, v])
     wanted = x.double() @ w.double().t() * v.double()
     torch.testing.assert_close(got.double(), wanted, rtol=0, atol=1e-6 * wanted.abs().max().item())
 
 
+#: Values of bfloat16 that float16 has not, or that a sum keeps.
+EXTREMES = (1e6, -3e38, 1e-30, 1e-39, 65536.0, float("inf"), float("nan"))
+
+
+@pytest.mark.parametrize("weights", ["i8", "bf16"])
+def test_extreme_rows(weights: str) -> None:
+    """Rows stay bfloat16 on their way to the product: float16 ends at 65504 and at 6e-8."""
+    loads = LOADS if weights == "i8" else "load x[d0, d2] -> a\nload w[d1, d2] -> b\n"
+    case = product(3, 1024, 512, loads + DOT + SCALE + STORE, w=tensor(1024, 512, element=weights))
+    module, remarks = planned(case)
+    assert "weights-in-slices" in rules(remarks) and "xf16>" not in str(module)
+    for extreme in EXTREMES:
+        x, w, v = numbers(3, 1024, 512)
+        x[0], x[0, 129] = 0, extreme
+        w[:3, 129], w[3:, 129] = torch.tensor([-1, 1, 0]), w[3:, 129] % 2
+        [got] = run(module, [x, w.to(TORCH_DTYPES[weights]), v])
+        wanted = (x.double() @ w.double().t() * v.double()).float()
+        torch.testing.assert_close(got[0], wanted[0], rtol=1e-6, atol=0, equal_nan=True)
+        torch.testing.assert_close(got[1:], wanted[1:], rtol=0, atol=1e-6 * wanted[1:].abs().max().item())
+
+
+def test_a_sum_beside_the_product_takes_another_tile() -> None:
+    """Rows are summed along what the product sums: a tile of both would hold them and the weights at once."""
+    wide = "%f = arith.extf %a : bf16 to f32\nfold sum f[d2] -> t : f32\n%h = arith.addf %g, %t : f32\n"
+    module, remarks = planned(product(8, 1024, 512, LOADS + DOT + SCALE + wide + "store h -> o[d0, d1]"))
+    assert "weights-in-slices" not in rules(remarks) and '"tt.dot"' in str(module)
+    x, w, v = numbers(8, 1024, 512)
+    [got] = run(module, [x, w, v])
+    wanted = x.double() @ w.double().t() * v.double() + x.double().sum(1, keepdim=True)
+    torch.testing.assert_close(got.double(), wanted, rtol=0, atol=1e-6 * wanted.abs().max().item())
+
+
 def test_two_rows_of_16_bits_are_summed() -> None:
     body = "load x[d0, d2] -> a\nload w[d1, d2] -> b\n" + DOT + SCALE + STORE
-    module, remarks = planned(product(2, 40, 1024, body, w=tensor(40, 1024, element="bf16")))
+    module, remarks = planned(product(2, 1040, 1024, body, w=tensor(1040, 1024, element="bf16")))
     assert "weights-in-slices" not in rules(remarks) and '"tt.dot"' not in str(module)
 
 
@@ -138,7 +176,7 @@ _PTX: dict[str, Callable[..., int]] = {
 }
 
 
-@pytest.mark.parametrize(("m", "n", "k"), [(4, 0, 512), (4, 48, 0)])
+@pytest.mark.parametrize(("m", "n", "k"), [(4, 0, 512), (4, 1040, 0)])
 def test_no_weights(m: int, n: int, k: int) -> None:
     module, _ = planned(product(m, n, k))
     [got] = run(module, [*numbers(m, n, k)])
@@ -146,10 +184,10 @@ def test_no_weights(m: int, n: int, k: int) -> None:
 
 
 def test_two_products_share_the_rows() -> None:
-    case = product(4, 50, 1024, LOADS + DOT + GATE + STORE, u=tensor(50, 1024, element="i8"))
+    case = product(4, 1030, 512, LOADS + DOT + GATE + STORE, u=tensor(1030, 512, element="i8"))
     module, remarks = planned(case)
     assert "weights-in-slices" in rules(remarks)
-    x, w, v = numbers(4, 50, 1024)
+    x, w, v = numbers(4, 1030, 512)
     u = w.flip(0)
     [got] = run(module, [x, w, v, u])
     wanted = (x.double() @ w.double().t()) * (x.double() @ u.double().t())
@@ -158,12 +196,12 @@ def test_two_products_share_the_rows() -> None:
 
 def test_a_batch_of_products() -> None:
     body = (LOADS + DOT + "store c -> o[d3, d0, d1]").replace("x[d0", "x[d3, d0").replace("w[d1", "w[d3, d1")
-    inputs = {"x": tensor(3, 4, 512, element="bf16"), "w": tensor(3, 40, 512, element="i8")}
-    dims = {"d0": "4", "d1": "40", "d2": "512", "d3": "3"}
-    module, remarks = planned(Case(dims, inputs, {"o": tensor(3, 4, 40)}, body))
+    inputs = {"x": tensor(3, 4, 512, element="bf16"), "w": tensor(3, 1040, 512, element="i8")}
+    dims = {"d0": "4", "d1": "1040", "d2": "512", "d3": "3"}
+    module, remarks = planned(Case(dims, inputs, {"o": tensor(3, 4, 1040)}, body))
     assert "weights-in-slices" in rules(remarks)
-    x, w, _ = numbers(12, 120, 512)
-    x, w = x.view(3, 4, 512), w.view(3, 40, 512)
+    x, w, _ = numbers(12, 3120, 512)
+    x, w = x.view(3, 4, 512), w.view(3, 1040, 512)
     [got] = run(module, [x, w])
     wanted = x.double() @ w.double().transpose(1, 2)
     torch.testing.assert_close(got.double(), wanted, rtol=0, atol=1e-6 * wanted.abs().max().item())
