@@ -152,7 +152,8 @@ class KernelPart:
         if "over" in op.attributes:
             self.dims |= set(over(op))
         if op.name == "fuse.store":
-            self._result(ir.BlockArgument(op.operands[0]).arg_number, new.results[0])
+            [target] = [a.argument for a in self.original.kernel.stores if a.op == op]
+            self._result(target, new.results[0])
         return new
 
     def load_stored(self, store: ir.Operation) -> None:

@@ -11,6 +11,7 @@ from fuse_mlir.passes.apply_tiling import ApplyTiling
 from fuse_mlir.passes.choose_tiling import ChooseTiling
 from fuse_mlir.passes.combine_reductions import CombineReductions
 from fuse_mlir.passes.split_reductions import SplitReductions
+from fuse_mlir.passes.unroll_rows import UnrollRows
 
 SPLIT = (CombineReductions(), SplitReductions())
 ALL = (*SPLIT, ChooseTiling(), ApplyTiling())
@@ -43,6 +44,18 @@ def test_long_rows(kind: str, n: int) -> None:
     assert kernels(text) == ["k_slices", "k_rest"]
     compare(text, [rows(2, n)], *SPLIT, rtol=1e-4, atol=1e-2)
     compare(text, [rows(2, n)], *ALL, rtol=1e-4, atol=1e-2)
+
+
+def test_sums_of_few_rows_are_stored_into_one_tensor() -> None:
+    """``unroll-rows`` makes a reduction and a store of each row; a store follows on the one before."""
+    body = "load x[d0, d2] -> v\nload y[d1, d2] -> w\n%p = arith.mulf %v, %w : f32\n"
+    body += "fold sum p[d2] -> s : f32\nstore s -> o[d0, d1]"
+    inputs = {"x": tensor(3, 20000), "y": tensor(5, 20000)}
+    text = Case({"d0": "3", "d1": "5", "d2": "20000"}, inputs, {"o": tensor(3, 5)}, body).text()
+    given, passes = [rows(3, 20000), rows(5, 20000, 1)], (UnrollRows(), *ALL)
+    unrolled = str(lowered(text, UnrollRows(), *SPLIT)).split("@k_rest(")[-1]
+    assert unrolled.count('"fuse.store"') == 3
+    compare(text, given, *passes, rtol=1e-4, atol=1e-2)
 
 
 @pytest.mark.parametrize(("operand", "at", "slices"), [(1536, "d0", 1536), (8192, "d1", 768)])
