@@ -5,7 +5,8 @@ For each case, the graph is compiled with and without a walk, whatever the estim
 against float64 and measured in turns (the median of device time, taken as `timing.py` says).  A line of JSON
 for each case has the times, the estimate, and what it decides.
 
-`--jobs N`: processes that compile at the same time, each of which times alone.  `--only ln,rms`: functions.
+`--jobs N`: processes that compile at the same time, each of which times alone.  `--only ln,rms_509x4096`:
+functions and cases.
 `--small` tries the machinery on tiny sizes, on a CPU too.
 """
 
@@ -99,8 +100,12 @@ CASES: tuple[tuple[str, int, int, torch.dtype], ...] = (
     ("sums", 524288, 64, B),
     ("mean-var", 8192, 16384, B),
     ("mean-var", 1024, 4096, B),
+    *(("mean-var", 8191, columns, B) for columns in (1024, 8192, 16384)),
+    ("mean-var", 2053, 4096, B),
+    *((name, 8192, columns, B) for name in ("ln", "rms") for columns in (12288, 16384)),
+    ("ln", 1000, 12288, B),
 )
-SMALL = (("ln", 40, 48, F), ("sums", 300, 48, F))
+SMALL = (("ln", 40, 48, F), ("sums", 300, 48, F), ("mean-var", 41, 48, F))
 
 
 @dataclass
@@ -129,7 +134,16 @@ def variants(name: str, rows: int, columns: int) -> dict[str, Callable[[], Any]]
     def other(name: str, module: Any, attribute: str, value: Any) -> None:
         found[name] = lambda: mock.patch.object(module, attribute, value)
 
-    if columns < 64:
+    @contextlib.contextmanager
+    def one_program(warps: int, stages: int) -> Iterator[None]:
+        with (
+            mock.patch.object(shares, "_OF_WARPS", 1),
+            mock.patch.object(walk_rules, "_WALK_WARPS", warps),
+            mock.patch.object(walk_rules, "_WALK_STAGES", stages),
+        ):
+            yield
+
+    if columns < 64 or (columns > 8192 and name in ("ln", "rms")):
         return found
     if columns <= 1024:
         other("shares of 4 KB", shares, "_BYTES", 1 << 12)
@@ -138,6 +152,8 @@ def variants(name: str, rows: int, columns: int) -> dict[str, Callable[[], Any]]
     else:
         other("one program", shares, "_OF_WARPS", 1)
         other("two programs", shares, "_ALONE", 2)
+        found["one program of 16 warps"] = lambda: one_program(16, 3)
+        found["one program of 16 warps, five stages"] = lambda: one_program(16, 5)
     return found
 
 
@@ -197,7 +213,11 @@ def main(argv: Sequence[str] | None = None) -> int:
         return _in_processes(options.jobs, list(sys.argv[1:] if argv is None else argv))
     wanted = options.only.split(",") if options.only else list(FUNCTIONS)
     number, count = map(int, options.shard.split("/"))
-    cases = [c for c in (SMALL if options.small else CASES) if c[0] in wanted][number::count]
+    cases = [
+        (name, rows, columns, element)
+        for name, rows, columns, element in (SMALL if options.small else CASES)
+        if {name, f"{name}_{rows}x{columns}"} & set(wanted)
+    ][number::count]
     turns = Turns(Path(options.turns) if options.turns else None)
     for case in cases:
         print(json.dumps(measured(case, torch.device(options.device), turns, options.samples)), flush=True)

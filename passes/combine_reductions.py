@@ -141,7 +141,11 @@ def _combine_welford(total: ir.Operation, dims: dict[str, Expr]) -> str | None:
 def _mean_of_welford(total: ir.Operation, dims: dict[str, Expr]) -> str | None:
     """``total`` is sum(x), divided by n, and the kernel has Welford's mean of x."""
     users = [use.owner.operation for use in total.operands[0].uses]
-    found = [op for op in users if op.name == "fuse.welford" and _over(op) == _over(total)]
+    found = [
+        op
+        for op in users
+        if op.name == "fuse.welford" and len(op.operands) == 1 and _over(op) == _over(total)
+    ]
     points = _points(total, dims)
     means = [
         op

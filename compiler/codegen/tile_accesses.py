@@ -173,8 +173,12 @@ class TileAccesses:
         read = self.index.mask(own) if exact else self.index.reading_mask(own, spec, coords)
         mask = builder.both(guard, read)
         address = self._address(op, 3, self._read_axes(op, spec.element_bytes))
-        value = builder.load(address, mask, to_memory(builder, other), self._evict(op))
+        value = builder.load(address, mask, to_memory(builder, other), self._evict(op), self._stays(op))
         return from_memory(builder, value, op.results[0].type)
+
+    def _stays(self, op: ir.Operation) -> bool:
+        """Whether a load is to stay where it is, and not to be moved out of a loop."""
+        return False
 
     def _fills_with_zeros(self) -> bool:
         """Whether what lies behind the end of an axis is used, and so must not be read."""

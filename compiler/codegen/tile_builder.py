@@ -50,7 +50,9 @@ def is_float(type_: ir.Type) -> bool:
 
 
 class TileBuilder:
-    """Builds tile ops.  ``scope`` brackets a region: values remembered inside it are forgotten at its end."""
+    """Builds tile ops.  ``scope`` brackets a region: values remembered inside it are forgotten at its end.
+    ``distinct``: PTX that is emitted now is not merged with equal PTX, nor moved.
+    """
 
     def __init__(
         self, coarse: Collection[ir.Operation] = (), beside_one: Collection[ir.Operation] = ()
@@ -60,6 +62,7 @@ class TileBuilder:
         """
         self._memo: list[dict] = [{}]
         self.coarse, self.beside_one = coarse, beside_one
+        self.distinct = False
 
     # --- scopes -------------------------------------------------------------------------------------------
     @contextmanager
@@ -243,7 +246,7 @@ class TileBuilder:
                 "asm_string": ir.StringAttr.get(text),
                 "constraints": ir.StringAttr.get(constraints),
                 "packed_element": self.attribute(count),
-                "pure": ir.BoolAttr.get(True),
+                "pure": ir.BoolAttr.get(not self.distinct),
             },
         ).results[0]
 
@@ -296,10 +299,16 @@ class TileBuilder:
 
     # --- memory -------------------------------------------------------------------------------------------
     def load(
-        self, pointer: ir.Value, mask: ir.Value | None, other: ir.Value | None, evict: str = "normal"
+        self,
+        pointer: ir.Value,
+        mask: ir.Value | None,
+        other: ir.Value | None,
+        evict: str = "normal",
+        volatile: bool = False,
     ) -> ir.Value:
         """Reads ``pointer`` where ``mask`` is true, else gives ``other``; both broadcast to the pointer's
-        shape.  ``evict`` is the policy of the cache lines: ``normal``, ``first`` or ``last``.
+        shape.  ``evict`` is the policy of the cache lines: ``normal``, ``first`` or ``last``.  ``volatile``:
+        the load stays where it is.
         """
         shape = shape_of(pointer)
         mask = None if mask is None else self.to(mask, shape)
@@ -307,6 +316,8 @@ class TileBuilder:
         op = tt.Load(pointer, mask, other, tt.tile_type(shape, tt.pointee_of(pointer.type)))
         if evict != "normal":
             op.operation.attributes["evict"] = self.attribute(tt.EVICT[evict])
+        if volatile:
+            op.operation.attributes["isVolatile"] = ir.BoolAttr.get(True)
         return op.result
 
     def store(self, pointer: ir.Value, value: ir.Value, mask: ir.Value | None, evict: str = "normal") -> None:

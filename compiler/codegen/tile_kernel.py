@@ -19,6 +19,7 @@ from .folds.online import Welford
 from .folds.reduce import Values, fold, scan
 from .folds.scans import running
 from .products.tile_streams import TileStreams
+from .tile_again import ComputedAgain
 from .tile_builder import Shape, shape_of
 from .tile_grid import program_id, program_ids
 from .tile_lanes import without_ones
@@ -45,6 +46,7 @@ class TileKernel(TileStreams):
         self.rounding = Rounding(self.builder, self._operand)
         self.iteration: ir.Value | None = None
         self.carries: dict[ir.Operation, Values] = {}
+        self.again = ComputedAgain(self.plan, tile)
         #: (x, mean of x) in scalar code -> the tile of that mean, and the further results of
         #: ``Welford.whole``, whose difference is x - mean.
         self.deviations: dict[tuple[ir.Value, ir.Value], tuple[ir.Value, Sequence[ir.Value]]] = {}
@@ -175,6 +177,8 @@ class TileKernel(TileStreams):
         Returns their states after it, folds first.
         """
         assert self.iteration is not None
+        self.again.forget(self.values)
+        self.builder.distinct = self.tile.again
         for op, state in zip([*folded, *scans], running, strict=True):
             if op.name == "fuse.scan":
                 self.carries[op] = state
@@ -185,9 +189,24 @@ class TileKernel(TileStreams):
                 with op.location, self._in(self._place_of(op)):
                     operands, lanes = self._folded(op), self.lanes.of(op)
                     after[op] = self._fold_of(op).step(self.builder, state, operands, lanes, self.iteration)
+            elif self.again.waits(op):
+                self.again.wait(op)
             else:
                 self._emit(op)
+                if op.name in REDUCTIONS:
+                    self.again.forget(self.values)
+        self.again.forgotten.clear()
+        self.builder.distinct = False
         return [v for op in folded for v in after[op]] + [v for op in scans for v in self.carries[op]]
+
+    def _operand(self, value: ir.Value) -> ir.Value:
+        op = self.again.taken(value)
+        if op is not None:
+            self._emit_once(op)
+        return super()._operand(value)
+
+    def _stays(self, op: ir.Operation) -> bool:
+        return self.builder.distinct and self.again.is_shared(op)
 
     def _peeled(
         self,
@@ -373,7 +392,7 @@ class TileKernel(TileStreams):
 
     def _fold_of(self, op: ir.Operation) -> Fold:
         """The fold of a reduction of the ``fuse`` dialect."""
-        if op.name == "fuse.welford":
+        if op.name == "fuse.welford" and len(op.operands) == 1:
             return self._welford(op.operands[0])
         return fold_of(op)
 

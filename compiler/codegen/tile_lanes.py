@@ -38,9 +38,17 @@ class ReductionLanes:
         own, apart = self._own(op, shape)
         narrow, ordered = self._index_facts(op)
         size, even = lambda element: self._number(count, element), all(map(self.index.exact, axes))
-        return Lanes(
-            positions, mask, shape, size, own, apart, narrow, ordered, even, 32 * self.tile.num_warps
-        )
+        threads, weights = 32 * self.tile.num_warps, self._weights(op)
+        return Lanes(positions, mask, shape, size, own, apart, narrow, ordered, even, threads, weights)
+
+    def _weights(self, op: ir.Operation) -> Shape:
+        """The shape in which a ``fuse.welford`` adds up its weights: along the axes that it crosses, and
+        those along which weights vary.
+        """
+        if not _is_weighted(op):
+            return ()
+        varied = self.plan.value_axes.get(op.operands[1], ())
+        return without_ones(self.index.shape(sorted({*self.plan.over_axes(op), *varied})))
 
     @staticmethod
     def _no_count(element: ir.Type) -> ir.Value:
@@ -50,7 +58,7 @@ class ReductionLanes:
         """How many elements of a looped block a thread holds, and whether these lie apart in memory.  Where
         rows are read in vectors of 16 bytes, or in narrower ones, a thread holds one vector, side by side.
         Otherwise it holds one element of each round of all threads.  (1, False) where masks leave out some of
-        the thread's elements and the fold needs their number.
+        the thread's elements and the fold needs their number, and where they have weights.
         """
         axis = self.tile.looped
         vectors = self.index.vector_axes
@@ -65,7 +73,9 @@ class ReductionLanes:
         else:
             threads = 32 * self.tile.num_warps
             own = shape[-1] * math.prod(shape[:-1]) // threads
-        if REDUCTION_OPS[op.name].counts and not self._holds_all_or_none(op, own, threads):
+        if _is_weighted(op) or (
+            REDUCTION_OPS[op.name].counts and not self._holds_all_or_none(op, own, threads)
+        ):
             return 1, False
         return (own, threads > 1) if own > 1 and shape[-1] % (own * threads) == 0 else (1, False)
 
@@ -122,6 +132,10 @@ class ReductionLanes:
         weight = builder.to(builder.cast("arith.sitofp", count, element), shape)
         mask = self.index.mask([i for i in self.plan.over_axes(op) if i != axis])
         return weight if mask is None else builder.select(mask, weight, builder.fill(0.0, weight))
+
+
+def _is_weighted(op: ir.Operation) -> bool:
+    return op.name == "fuse.welford" and len(op.operands) > 1
 
 
 def without_ones(shape: Shape) -> Shape:

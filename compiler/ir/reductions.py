@@ -42,7 +42,7 @@ REDUCTION_OPS: dict[str, ReductionOp] = {
     for op in (
         ReductionOp("fuse.reduce", in_parts=True, trivial=True),
         ReductionOp("fuse.argreduce", trivial=True),
-        ReductionOp("fuse.welford", counts=True, in_parts=True, equal_slices=True, meetings=2),
+        ReductionOp("fuse.welford", counts=True, in_parts=True, meetings=2),
         ReductionOp("fuse.dot", starts="sum", in_parts=True),
         ReductionOp("fuse.online_softmax", starts="max", in_parts=True, meetings=2),
         ReductionOp("fuse.online_expectation", equal_slices=True, meetings=3),

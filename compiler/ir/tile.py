@@ -36,7 +36,8 @@ class Tile:
     ``group``: how many blocks of the last but one grid axis programs go through before the next block of the
     last one.  1: all blocks of the last grid axis first.  ``programs``: so many programs go through all
     blocks of the grid, and copy tiles by descriptors (``codegen/products/tile_streams.py``).  0: a program
-    for each block.
+    for each block.  ``again``: between two reductions of a row that it holds, a loop keeps what it has
+    loaded, and computes again what it made of that (``codegen/tile_again.py``).
     """
 
     axes: tuple[Axis, ...]
@@ -44,6 +45,7 @@ class Tile:
     num_stages: int = 1
     group: int = 1
     programs: int = 0
+    again: bool = False
 
     def axis_of(self, dim: str) -> int:
         """Number of the axis that holds ``dim``."""
@@ -86,6 +88,8 @@ class Tile:
             return f"expected two grid axes for a group of {self.group} blocks"
         if self.programs < 0:
             return f"expected 0 or more programs, got {self.programs}"
+        if self.again and not {"looped", "resident"} <= {axis.kind for axis in self.axes}:
+            return "expected a looped and a resident axis where rows are computed again"
         return None
 
     def attribute(self) -> ir.DictAttr:
@@ -109,6 +113,8 @@ class Tile:
             entries["group"] = _integer(self.group)
         if self.programs:
             entries["programs"] = _integer(self.programs)
+        if self.again:
+            entries["again"] = ir.UnitAttr.get()
         return ir.DictAttr.get(entries)
 
     @staticmethod
@@ -128,7 +134,7 @@ class Tile:
         group = _number(named, "group") if "group" in named else 1
         programs = _number(named, "programs") if "programs" in named else 0
         numbers = _number(named, "num_warps"), _number(named, "num_stages")
-        return Tile(tuple(axes), *numbers, group, programs)
+        return Tile(tuple(axes), *numbers, group, programs, "again" in named)
 
 
 def _number(named: dict[str, ir.Attribute], key: str) -> int:

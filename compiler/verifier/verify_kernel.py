@@ -360,6 +360,12 @@ def _float_reduce(body: _Body, op: ir.Operation) -> frozenset[str]:
     return _over(body, op)
 
 
+def _welford(body: _Body, op: ir.Operation) -> frozenset[str]:
+    if len(op.operands) > 2:
+        raise Broken(f"expected a value and at most one weight, got {len(op.operands)} operands")
+    return _float_reduce(body, op)
+
+
 def _online_expectation(body: _Body, op: ir.Operation) -> frozenset[str]:
     signs = list(ir.DenseI64ArrayAttr(op.attributes["signs"]))
     if not signs or any(sign not in (-1, 0, 1) for sign in signs):
@@ -439,7 +445,7 @@ _RULES: dict[str, Callable[[_Body, ir.Operation], frozenset[str]]] = {
     "fuse.reduce": _reduce,
     "fuse.scan": _scan,
     "fuse.store": _store,
-    "fuse.welford": _float_reduce,
+    "fuse.welford": _welford,
 }
 
 #: Ops that only a scalar kernel may hold.

@@ -4,9 +4,11 @@ Slice i has folded its own n points.  Over all slices:
 
 - a sum, product, maximum, .. is the same reduction of the slices' results; an argmax or argmin is that of
   their best values, with the positions of these;
-- ``fuse.welford``: slice i has the mean ``c_i`` and the sum ``q_i`` of squared deviations from it.  As slices
-  have equally many points, the mean is that of the ``c_i``, and the squared deviations from it sum to
-  ``sum q_i + n * sum (c_i - mean)^2``.  The second sum is Welford's of the ``c_i``;
+- ``fuse.welford``: slice i has the mean ``c_i`` and the sum ``q_i`` of squared deviations from it.  Where
+  slices have equally many points n, the mean is that of the ``c_i``, and the squared deviations from it sum
+  to ``sum q_i + n * sum (c_i - mean)^2``.  The second sum is Welford's of the ``c_i``.  Where the last slices
+  have fewer points, both are Welford's of the ``c_i`` with their numbers of points ``n_i`` as weights, which
+  gives ``sum n_i * (c_i - mean)^2``.  A slice of no points has weight 0;
 - ``fuse.online_softmax``: slice i has the maximum ``m_i`` and ``s_i = sum exp(x - m_i)``.  The maximum is
   ``m = max m_i``, the sum of exponentials ``sum s_i * f_i`` with ``f_i = exp(m_i - m)``;
 - ``fuse.online_expectation`` of ``sum exp(x_0 - m_0) * (w + sum_k sign_k * (x_k - m_k))``: slice i has the
@@ -21,7 +23,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ...compiler.analysis.tiling.slicing import Slicing
-from ...compiler.index import Expr
+from ...compiler.index import Expr, const, sym
 from ...compiler.ir.kernel import string
 from ...compiler.ir.reductions import REDUCTION_OPS, identity_of
 from ...compiler.mlir import ir
@@ -42,12 +44,15 @@ class _Softmax:
 
 @dataclass(frozen=True)
 class Combining:
-    """The combination of slices, in ``part``.  ``points``: how many points a slice folds into one."""
+    """The combination of slices, in ``part``.  ``extent``: of the dim that is cut.  ``rows``: how many points
+    the other dims have that are folded with it.
+    """
 
     part: KernelPart
     slicing: Slicing
     slice_dim: str
-    points: Expr
+    extent: Expr
+    rows: Expr
 
     def results(self, pieces: Sequence[ir.Value]) -> list[ir.Value]:
         """The results of all reductions, from those of their slices in the same order."""
@@ -70,8 +75,9 @@ class Combining:
                     self.part.create("fuse.argreduce", types, pieces, kind=kind, over=self._over).results
                 )
             case "fuse.welford":
-                assert self.slicing.exact, "slices of equally many points"
-                return self._welford(mean=pieces[0], squares=pieces[1])
+                if self.slicing.exact:
+                    return self._welford(mean=pieces[0], squares=pieces[1])
+                return self._unequal_welford(mean=pieces[0], squares=pieces[1])
             case "fuse.online_softmax":
                 whole = self._softmax(slice_top=pieces[0], slice_total=pieces[1])
                 return [whole.top, whole.total]
@@ -92,8 +98,30 @@ class Combining:
     def _welford(self, mean: ir.Value, squares: ir.Value) -> list[ir.Value]:
         part, element = self.part, mean.type
         center, spread = part.create("fuse.welford", [element, element], [mean], over=self._over).results
-        between = part.float_op("arith.mulf", spread, self._number(self.points, element))
+        points = self._number(self.slicing.length * self.rows, element)
+        between = part.float_op("arith.mulf", spread, points)
         return [center, part.float_op("arith.addf", self._fold("sum", squares), between)]
+
+    def _unequal_welford(self, mean: ir.Value, squares: ir.Value) -> list[ir.Value]:
+        part, element = self.part, mean.type
+        i1, zero = ir.IntegerType.get_signless(1), part.constant(ir.FloatAttr.get(element, 0.0))
+        points = self._points(element)
+        center, between = part.create(
+            "fuse.welford", [element, element], [mean, points], over=self._over
+        ).results
+        greater = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), 2)
+        some = part.create("arith.cmpf", [i1], [points, zero], predicate=greater).results[0]
+        within = part.create("arith.select", [element], [some, squares, zero]).results[0]
+        return [center, part.float_op("arith.addf", self._fold("sum", within), between)]
+
+    def _points(self, element: ir.Type) -> ir.Value:
+        """How many points each slice has: as many as are left, but at least none and at most ``length``."""
+        part, length = self.part, self.slicing.length
+        left = part.index(self.extent - sym(self.slice_dim) * length)
+        for name, bound in (("arith.minsi", part.index(length)), ("arith.maxsi", part.index(const(0)))):
+            left = part.create(name, [left.type], [left, bound]).results[0]
+        count = part.create("arith.sitofp", [element], [left]).results[0]
+        return part.float_op("arith.mulf", count, self._number(self.rows, element))
 
     def _softmax(self, slice_top: ir.Value, slice_total: ir.Value) -> _Softmax:
         part, element = self.part, slice_top.type

@@ -4,6 +4,7 @@
 ``slice_combining.py`` has the algebra of the combination.
 """
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -128,7 +129,10 @@ class _Split:
                 is_split = op in slicing.reductions
                 if is_split or slicing.dim in kernel.op_dims[op]:
                     part.dims.add(self.slice_dim)
-                    if inside is not None:
+                    if inside is not None and is_split and op.name == "fuse.welford":
+                        new = _weighted(new, inside)
+                        part.values.update(zip(op.results, new.results, strict=True))
+                    elif inside is not None:
                         _guard(new, inside, is_split)
                 if is_split:
                     for result in new.results:
@@ -148,11 +152,29 @@ class _Split:
         slicing = self.slicing
         part.runs += slicing.reductions
         pieces = [part.load(b) for b in workspaces]
-        points = slicing.length
-        for dim in slicing.over:
-            if dim != slicing.dim:
-                points = points * self.original.kernel.dims[dim]
-        return Combining(part, slicing, self.slice_dim, points).results(pieces)
+        extents = self.original.kernel.dims
+        rows = math.prod((extents[d] for d in slicing.over if d != slicing.dim), start=const(1))
+        return Combining(part, slicing, self.slice_dim, extents[slicing.dim], rows).results(pieces)
+
+
+def _weighted(op: ir.Operation, inside: ir.Value) -> ir.Operation:
+    """A ``fuse.welford`` in place of ``op``, in which points beyond the end count 0 times."""
+    [value], before = op.operands, ir.InsertionPoint(op)
+    one, none = (
+        ir.Operation.create(
+            "arith.constant",
+            [value.type],
+            attributes={"value": ir.FloatAttr.get(value.type, number)},
+            ip=before,
+        ).results[0]
+        for number in (1.0, 0.0)
+    )
+    weight = ir.Operation.create("arith.select", [value.type], [inside, one, none], ip=before).results[0]
+    attributes = {"over": op.attributes["over"]}
+    types = [result.type for result in op.results]
+    new = ir.Operation.create("fuse.welford", types, [value, weight], attributes, ip=before)
+    op.erase()
+    return new
 
 
 def _guard(op: ir.Operation, inside: ir.Value, is_split: bool) -> None:

@@ -11,6 +11,7 @@ from itertools import pairwise
 
 from ...base.hardware import hardware_named
 from ...index import Expr, const
+from ...ir.layout import TensorSpec
 from ...ir.reductions import REDUCTION_OPS
 from ..kernel.accesses import Read, Write, points
 from ..kernel.shares import equal_shares
@@ -20,7 +21,7 @@ from .walk import Walk
 
 #: The limits of the rules are those of an H200 for every GPU.
 _H200 = hardware_named("h200")
-#: Values of each element that a walk keeps until its row is reduced, where it is visited again.
+#: Registers of each element that a walk keeps until its row is reduced, where it is visited again.
 _VALUES_AGAIN = 4
 #: Elements of a row that threads hold are multiples of so many: a vector of each thread of 16 warps.
 _ROUND = 4096
@@ -51,11 +52,12 @@ def walk_of(t: FusionTrial, one: frozenset[str], other: frozenset[str]) -> Walk 
         return "what is reduced down the rows is a result of each row"
     if width is None:
         return "the length of a row is not a constant"
-    values = sums + (_VALUES_AGAIN if _visits_again(plan, row, column) else 1)
+    reads = _reads(t, one | other)
+    values = sums + (_kept(reads) if _visits_again(plan, row, column) else 1)
     most = min(t.limits.walked, t.limits.numbers // values // _ROUND * _ROUND)
     if width > most:
         return f"registers hold rows of at most {most} elements, not of {width}"
-    walk = Walk(height, width, _read_bytes(t, one | other), 4 * sums * width)
+    walk = Walk(height, width, max((spec.element_bytes for spec in reads), default=1), 4 * sums * width)
     if not _has_shares(t, column, walk.shares(_H200)):
         return f"{height} rows have no equal shares"
     return walk if _ends_with(plan, column) else "something needs whole sums of columns"
@@ -74,17 +76,26 @@ def _visits_again(plan: FusionPlan, row: frozenset[str], column: frozenset[str])
     return False
 
 
-def _read_bytes(t: FusionTrial, everything: frozenset[str]) -> int:
-    """Bytes of the widest element that is read at all points."""
+def _reads(t: FusionTrial, everything: frozenset[str]) -> list[TensorSpec]:
+    """The tensors that are read at all points."""
     plan = t.planned
-    read = [
-        t.form.types[member.operands[r.argument]].spec.element_bytes
-        for instance in plan.instances
-        for member in (plan.members[instance.member],)
-        for i, r in enumerate(member.summary.reads)
-        if i not in instance.sources and everything <= plan.image(instance, r.dims)
-    ]
-    return max(read, default=1)
+    found = {}
+    for instance in plan.instances:
+        member = plan.members[instance.member]
+        for i, r in enumerate(member.summary.reads):
+            if i not in instance.sources and everything <= plan.image(instance, r.dims):
+                operand = member.operands[r.argument]
+                found[operand, plan.coords(instance, r)] = t.form.types[operand].spec
+    return list(found.values())
+
+
+def _kept(reads: list[TensorSpec]) -> int:
+    """Registers for each element of a row that is visited again once it is reduced: for two elements of
+    bfloat16 one, as they are held as they were read (the tiling rule ``wide-row-again``).
+    """
+    if all(spec.element == "bf16" for spec in reads):
+        return min(_VALUES_AGAIN, -(-len(reads) // 2))
+    return _VALUES_AGAIN
 
 
 def _sums(plan: FusionPlan, row: frozenset[str], column: frozenset[str]) -> int:

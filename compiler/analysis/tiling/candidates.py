@@ -86,7 +86,8 @@ def _other_shapes(tile: Tile, bound: Bound) -> Iterator[Tile]:
         most = bound(axis)
         if axis.kind == "looped" and most is not None:
             held = 1 << max(0, most - 1).bit_length()
-            yield replace(_with_axis(tile, number, replace(axis, block=held, kind="resident")), num_stages=1)
+            whole = _with_axis(tile, number, replace(axis, block=held, kind="resident"))
+            yield replace(whole, num_stages=1, again=False)
         if axis.kind == "resident" and tile.looped is None:
             for part in (2, 4, 8):
                 if axis.block // part >= 32:

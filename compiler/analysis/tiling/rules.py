@@ -58,6 +58,7 @@ FAMILIES: tuple[TilingFamily[Any], ...] = (
         subject=lambda shape: shape,
         rules=(
             TilingRule("warp-walks", walk_rules.warp_walks),
+            TilingRule("wide-row-again", walk_rules.wide_row_again),
             TilingRule("several-reductions", walk_rules.several_reductions),
         ),
     ),

@@ -85,6 +85,8 @@ def plan_slices(shape: KernelShape, hardware: Hardware) -> Slicing | NotSliced |
     reductions = tuple(
         op for op in kernel.reductions if set(over(op)) == set(crossed) and not _depends(shape, op, crossed)
     )
+    if any(op.name == "fuse.welford" and len(op.operands) > 1 for op in reductions):
+        return NotSliced("weights", "the sums of the weights of slices would have to be stored beside them")
     extent = kernel.dims[dim]
     whole, count = extent.constant, min(wanted, shape.size(dim))
     if whole is not None:
@@ -205,7 +207,7 @@ def _candidate(shape: KernelShape) -> tuple[str, ...] | None:
 
     def preference(dims: tuple[str, ...]) -> tuple[bool, int, tuple[str, ...]]:
         points = shape.points(dims)
-        shared = along not in dims and (points >= _ENOUGH or _visits_again(shape, dims))
+        shared = along not in dims and (points >= _ENOUGH or visits_again(shape, dims))
         return shared, points, dims
 
     return max(last or list(groups), key=preference, default=None)
@@ -217,7 +219,7 @@ def _feeds(shape: KernelShape, op: ir.Operation, dims: set[str]) -> bool:
     return any(r in reached and set(over(r)) != dims for r in shape.kernel.reductions)
 
 
-def _visits_again(shape: KernelShape, dims: tuple[str, ...]) -> bool:
+def visits_again(shape: KernelShape, dims: tuple[str, ...]) -> bool:
     """Whether something at each point, of ``dims`` and of the other reduced dims, needs what is reduced over
     the others: the gradient of a norm, whose rows are reduced first.
     """

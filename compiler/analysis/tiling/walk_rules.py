@@ -11,6 +11,7 @@ from ...ir.tile import Axis, Tile
 from ..kernel.shape import KernelShape
 from .choice import LARGE_REGISTERS, NoTiling, grid
 from .row_rules import ROW_ELEMENTS, both_ways, row_warps
+from .slicing import visits_again
 
 #: A program that walks over rows and reduces each has few loads in flight beside a barrier in every step:
 #: the next rows are loaded meanwhile, in three stages, by two programs of 8 warps for each multiprocessor.
@@ -20,6 +21,8 @@ _STEP, _SHORT = 1024, 256
 #: Most rows that a program holds together with the sums of their columns, where they have more elements than
 #: a step; more are walked through.
 _HELD_ROWS, _HELD = 16, 4096
+#: Rows with more elements, if they are visited again, are held in 16 bits, by so many warps.
+_WIDE, _WIDE_WARPS = 8192, 16
 
 
 def warp_walks(shape: KernelShape, hardware: Hardware) -> Tile | None:
@@ -38,6 +41,29 @@ def warp_walks(shape: KernelShape, hardware: Hardware) -> Tile | None:
         rows //= 2
     stages = _walk_stages(shape, rows * row.block, hardware)
     return Tile((*grid(shape.parallel, 1), Axis(walked, rows, "looped"), row), 1, stages)
+
+
+def wide_row_again(shape: KernelShape, hardware: Hardware) -> Tile | None:
+    """A program of 16 warps walks over rows, and holds each in the 16 bits in which it was loaded.
+
+    When: a walk visits rows of more than 8192 elements of bfloat16 again once they are reduced (the gradient
+    of a norm).  Why: what is computed of a row would take twice the registers beside the sums of its columns,
+    and spill.
+    """
+    classes, main = shape.reduced_classes, shape.main_access
+    along = main and shape.contiguous_dim(main)
+    if len(classes) != 2 or any(set(over(op)) not in map(set, classes) for op in shape.kernel.reductions):
+        return None
+    rows, held = sorted(classes, key=lambda dims: along in dims)
+    bound = shape.bound(held)
+    if along not in held or bound is None or not _WIDE < bound <= ROW_ELEMENTS // 2:
+        return None
+    loads = [a for a in shape.kernel.loads if set(shape.reduced) <= shape.kernel.op_dims[a.op]]
+    if not visits_again(shape, rows) or any(shape.kernel.spec(a.argument).element != "bf16" for a in loads):
+        return None
+    row = Axis(held, ceil_power(bound), "resident")
+    axes = (*grid(shape.parallel, 1), Axis(rows, 1, "looped"), row)
+    return Tile(axes, _WIDE_WARPS, _walk_stages(shape, row.block, hardware), again=True)
 
 
 def several_reductions(shape: KernelShape, hardware: Hardware) -> Tile:

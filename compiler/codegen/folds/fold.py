@@ -28,7 +28,8 @@ class Lanes:
     known.  ``apart``: these elements lie as many elements apart as there are threads, not side by side.
     ``narrow``: an index operand fits in 32 bits.  ``ordered``: it grows from iteration to iteration.
     ``even``: no block of the reduced axes has masked lanes, so that each lane folds the same number of
-    points.  ``threads``: of a program.
+    points.  ``threads``: of a program.  ``weights``: the shape of the sums of weights that the lanes of a
+    fold with weights keep.
     """
 
     axes: tuple[int, ...]
@@ -41,6 +42,7 @@ class Lanes:
     ordered: bool = False
     even: bool = True
     threads: int = 32
+    weights: Shape = ()
 
     @property
     def owned(self) -> Shape:

@@ -6,6 +6,7 @@ from .fold import Fold
 from .online import Softmax, Welford
 from .product import TileProduct
 from .simple import ArgExtreme, Boolean, BooleanArgExtreme, Simple
+from .weighted import WeightedWelford
 
 
 def fold_of(op: ir.Operation) -> Fold:
@@ -18,7 +19,7 @@ def fold_of(op: ir.Operation) -> Fold:
         kind = ir.StringAttr(op.attributes["kind"]).value
         return BooleanArgExtreme(kind) if boolean else ArgExtreme(kind)
     if op.name == "fuse.welford":
-        return Welford()
+        return Welford() if len(op.operands) == 1 else WeightedWelford()
     if op.name == "fuse.dot":
         return TileProduct.of(op)
     if op.name == "fuse.online_expectation":

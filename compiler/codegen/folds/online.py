@@ -19,7 +19,7 @@ from .reduce import Values, combine_kind, fold, fold_tree, reshaped
 class Welford(Fold):
     """Mean and sum of squared deviations (m2).
 
-    Over a resident axis: the mean, then the deviations from it, with the correction of ``_corrected`` where
+    Over a resident axis: the mean, then the deviations from it, with the correction of ``corrected`` where
     the sum of equal elements is not exact.
 
     Over a looped axis: each step computes the mean and m2 of the elements of the block that one thread holds,
@@ -48,7 +48,7 @@ class Welford(Fold):
         held = [[filled(builder, v, 0.0, lanes)] for v, (_, lanes) in zip(values, parts, strict=True)]
         [total] = fold_parts(builder, held, parts, add)
         exact = self._holds(ordinary_constant(count))
-        mean = _divide(builder, total, count, exact)
+        mean = divide(builder, total, count, exact)
         deviations = apart = [_minus(builder, v, mean) for v in values]
         if exact:
             apart = [_square(builder, v) for v in apart]
@@ -56,8 +56,8 @@ class Welford(Fold):
         if exact:
             return [mean, *fold_parts(builder, [[v] for v in apart], parts, add)]
         held = [[v, _square(builder, v)] for v in apart]
-        corrected, m2 = _corrected(builder, mean, fold_parts(builder, held, parts, _both), count)
-        return [corrected, m2, deviations[0], _minus(builder, corrected, mean)]
+        better, m2 = corrected(builder, mean, fold_parts(builder, held, parts, both), count)
+        return [better, m2, deviations[0], _minus(builder, better, mean)]
 
     def start(self, builder: TileBuilder, elements: Sequence[ir.Type], lanes: Lanes) -> Values:
         zero = builder.constant(0.0, elements[0], lanes.folded)
@@ -124,13 +124,13 @@ class Welford(Fold):
         else:
             exact = self._holds(known)
             [total] = fold(builder, [_times(builder, mean, weight)], lanes.axes, add)
-            first = _divide(builder, total, count, exact)
+            first = divide(builder, total, count, exact)
         apart = _minus(builder, mean, first)
         weighted = _times(builder, apart, weight)
         squares = _plus(builder, m2, _times(builder, weighted, apart))
         if exact:
             return [first, *fold(builder, [squares], lanes.axes, add)]
-        return _corrected(builder, first, fold(builder, [weighted, squares], lanes.axes, _both), count)
+        return corrected(builder, first, fold(builder, [weighted, squares], lanes.axes, both), count)
 
     def _holds(self, points: float | None) -> bool:
         """Whether sums of ``points`` equal elements are exact; ``points`` is None where it is not known."""
@@ -142,7 +142,7 @@ class Welford(Fold):
 _ROUNDING = {"f32": 2.0**-14, "f64": 2.0**-43}
 
 
-def _corrected(builder: TileBuilder, first: ir.Value, sums: Values, count: ir.Value) -> Values:
+def corrected(builder: TileBuilder, first: ir.Value, sums: Values, count: ir.Value) -> Values:
     """The mean and m2 of n points, from a first approximation ``first`` of their mean and from ``sums``: the
     sum ``total`` of the deviations from ``first``, and the sum ``squares`` of their squares.  The results are
     first + total / n and squares - total^2 / n, the corrected two-pass algorithm (Chan, Golub and LeVeque
@@ -173,7 +173,7 @@ def _corrected(builder: TileBuilder, first: ir.Value, sums: Values, count: ir.Va
     total = builder.select(finite, total, builder.fill(0.0, total))
     known = ordinary_constant(count)
     inverse = None if known is None else builder.fill(1.0 / known, count)
-    correction = _divide(builder, total, count) if inverse is None else _times(builder, total, inverse)
+    correction = divide(builder, total, count) if inverse is None else _times(builder, total, inverse)
     m2 = _minus(builder, squares, _times(builder, total, correction))
     rounding = _ROUNDING[str(tt.element_of(squares.type))]
     least = _times(builder, squares, builder.fill(rounding, squares))
@@ -183,7 +183,7 @@ def _corrected(builder: TileBuilder, first: ir.Value, sums: Values, count: ir.Va
     return [mean, builder.select(nothing, zero, m2)]
 
 
-def _both(builder: TileBuilder, left: Sequence[ir.Value], right: Sequence[ir.Value]) -> Values:
+def both(builder: TileBuilder, left: Sequence[ir.Value], right: Sequence[ir.Value]) -> Values:
     """Adds two pairs elementwise, to fold two sums together."""
     return [_plus(builder, a, b) for a, b in zip(left, right, strict=True)]
 
@@ -214,7 +214,7 @@ def _times(builder: TileBuilder, a: ir.Value, b: ir.Value) -> ir.Value:
     return builder.elementwise("arith.mulf", [a, b])
 
 
-def _divide(builder: TileBuilder, a: ir.Value, b: ir.Value, precise: bool = False) -> ir.Value:
+def divide(builder: TileBuilder, a: ir.Value, b: ir.Value, precise: bool = False) -> ir.Value:
     """a / b, rounded once if ``precise``, else exact to two units in the last place.  A product with a
     rounded inverse would not do: Triton would contract it with a difference that follows, so that the number
     subtracted there would not be the number added later.

@@ -264,6 +264,33 @@ func.func private @k(%x: tensor<8x4xf32>, %o: tensor<8xf32>) -> tensor<8xf32>
 
 // -----
 
+// welford: one weight of each value
+func.func private @k(%x: tensor<8x4xf32>, %o: tensor<8xf32>) -> tensor<8xf32>
+    attributes {fuse.kernel, fuse.dims = {d0 = "8", d1 = "4"}, fuse.ties = array<i64: 1>} {
+  %true = arith.constant true
+  %zero = arith.constant 0.0 : f32
+  // expected-error@+1 {{'fuse.welford' op expected a value and at most one weight, got 3 operands}}
+  %m:2 = "fuse.welford"(%zero, %zero, %zero) {over = ["d1"]} : (f32, f32, f32) -> (f32, f32)
+  %r = "fuse.store"(%o, %zero, %true) {at = ["d0"], mode = "set"} : (tensor<8xf32>, f32, i1) -> tensor<8xf32>
+  return %r : tensor<8xf32>
+}
+
+// -----
+
+// welford: a weight is of the type of the values
+func.func private @k(%x: tensor<8x4xf32>, %o: tensor<8xf32>) -> tensor<8xf32>
+    attributes {fuse.kernel, fuse.dims = {d0 = "8", d1 = "4"}, fuse.ties = array<i64: 1>} {
+  %true = arith.constant true
+  %zero = arith.constant 0.0 : f32
+  %one = arith.constant 1.0 : f64
+  // expected-error@+1 {{expected 'f32' but got 'f64'}}
+  %m:2 = "fuse.welford"(%zero, %one) {over = ["d1"]} : (f32, f64) -> (f32, f32)
+  %r = "fuse.store"(%o, %zero, %true) {at = ["d0"], mode = "set"} : (tensor<8xf32>, f32, i1) -> tensor<8xf32>
+  return %r : tensor<8xf32>
+}
+
+// -----
+
 // online_expectation: a sign that is none
 func.func private @k(%x: tensor<8x4xf32>, %o: tensor<8xf32>) -> tensor<8xf32>
     attributes {fuse.kernel, fuse.dims = {d0 = "8", d1 = "4"}, fuse.ties = array<i64: 1>} {

@@ -50,6 +50,8 @@ module attributes {fuse.device = "cuda:0"} {
     %best, %where = "fuse.argreduce"(%v, %i) {kind = "argmax", over = ["d1"]} : (f32, i64) -> (f32, i64)
     // CHECK: "fuse.welford"({{.*}}) {over = ["d1"]} : (f32) -> (f32, f32)
     %mean, %m2 = "fuse.welford"(%v) {over = ["d1"]} : (f32) -> (f32, f32)
+    // CHECK: "fuse.welford"({{.*}}, {{.*}}) {over = ["d1"]} : (f32, f32) -> (f32, f32)
+    %center, %spread = "fuse.welford"(%v, %v) {over = ["d1"]} : (f32, f32) -> (f32, f32)
     // CHECK: "fuse.online_softmax"({{.*}}) {over = ["d1"]} : (f32) -> (f32, f32)
     %max, %total = "fuse.online_softmax"(%v) {over = ["d1"]} : (f32) -> (f32, f32)
     // CHECK: "fuse.online_expectation"({{.*}}) {over = ["d1"], signs = array<i64: 1>} : (f32) -> (f32, f32, f32)

@@ -232,3 +232,18 @@ module attributes {fuse.device = "cpu"} {
     return %r : tensor<200x328xbf16>
   }
 }
+
+// -----
+
+// Rows are computed again in a loop over rows that are held.
+// expected-error @+1 {{expected a looped and a resident axis where rows are computed again}}
+func.func private @k(%x: tensor<8x64xf32>, %o: tensor<8xf32>) -> tensor<8xf32>
+    attributes {fuse.kernel, fuse.dims = {d0 = "8", d1 = "64"}, fuse.ties = array<i64: 1>,
+                fuse.tile = {again, axes = [{dims = ["d0"], block = 1 : i64, kind = "grid"}, {dims = ["d1"], block = 64 : i64, kind = "resident"}], num_warps = 1 : i64, num_stages = 1 : i64}} {
+  %true = arith.constant true
+  %zero = arith.constant 0.0 : f32
+  %v = "fuse.load"(%x, %true, %zero) {at = ["d0", "d1"]} : (tensor<8x64xf32>, i1, f32) -> f32
+  %s = "fuse.reduce"(%v) {kind = "sum", over = ["d1"]} : (f32) -> f32
+  %r = "fuse.store"(%o, %s, %true) {at = ["d0"], mode = "set"} : (tensor<8xf32>, f32, i1) -> tensor<8xf32>
+  return %r : tensor<8xf32>
+}

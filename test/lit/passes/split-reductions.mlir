@@ -1,4 +1,5 @@
 // RUN: fuse-opt %s --pass-pipeline="builtin.module(split-reductions{hardware=h200})" --split-input-file | FileCheck %s
+// RUN: fuse-opt %s --pass-pipeline="builtin.module(split-reductions{hardware=h200})" --split-input-file --remarks=text -o %t 2>&1 | FileCheck %s --check-prefix=REMARK
 // RUN: not fuse-opt %s --pass-pipeline="builtin.module(split-reductions{hardware=abacus})" --split-input-file 2>&1 | FileCheck %s --check-prefix=BAD
 
 // BAD: split-reductions: unknown hardware 'abacus': expected one of h200, h100, a100, generic
@@ -228,6 +229,71 @@ module attributes {fuse.device = "cpu"} {
     %w:2 = "fuse.welford"(%v) {over = ["d0"]} : (f32) -> (f32, f32)
     %t = arith.mulf %w#0, %w#1 : f32
     %r = "fuse.store"(%o, %t, %true) {at = [], mode = "set"} : (tensor<f32>, f32, i1) -> tensor<f32>
+    return %r : tensor<f32>
+  }
+}
+
+// -----
+
+// Slices need not be equally long: points behind the end of a prime number of them count 0 times, and means by the
+// number of their points.
+// CHECK-LABEL: func.func private @prime_slices
+// CHECK-SAME: fuse.dims = {d0 = "8192", d1 = "128"}
+// CHECK: %[[INSIDE:.*]] = arith.cmpi slt
+// CHECK: %[[COUNTS:.*]] = arith.select %[[INSIDE]], %cst{{.*}}, %cst{{.*}} : f32
+// CHECK: "fuse.welford"(%{{.*}}, %[[COUNTS]]) {over = ["d0"]} : (f32, f32) -> (f32, f32)
+// CHECK-LABEL: func.func private @prime_rest
+// CHECK: %[[MEAN:.*]] = "fuse.load"
+// CHECK: %[[M2:.*]] = "fuse.load"
+// CHECK: "fuse.index"() {expr = "-d1*8192 + 1048573"} : () -> i64
+// CHECK: arith.minsi
+// CHECK: %[[LEFT:.*]] = arith.maxsi
+// CHECK: arith.sitofp %[[LEFT]]
+// CHECK: %[[POINTS:.*]] = arith.mulf
+// CHECK: %[[W:.*]]:2 = "fuse.welford"(%[[MEAN]], %[[POINTS]])
+// CHECK: %[[SOME:.*]] = arith.cmpf ogt, %[[POINTS]]
+// CHECK: %[[KNOWN:.*]] = arith.select %[[SOME]], %[[M2]]
+// CHECK: %[[WITHIN:.*]] = "fuse.reduce"(%[[KNOWN]])
+// CHECK: arith.addf %[[WITHIN]], %[[W]]#1
+module attributes {fuse.device = "cpu"} {
+  func.func @main(%x: tensor<1048573xf32>) -> tensor<f32> {
+    %o = "fuse.empty"() {syms = []} : () -> tensor<f32>
+    %y = call @prime(%x, %o) : (tensor<1048573xf32>, tensor<f32>) -> tensor<f32>
+    return %y : tensor<f32>
+  }
+  func.func private @prime(%x: tensor<1048573xf32>, %o: tensor<f32>) -> tensor<f32>
+      attributes {fuse.kernel, fuse.dims = {d0 = "1048573"}, fuse.ties = array<i64: 1>} {
+    %true = arith.constant true
+    %zero = arith.constant 0.0 : f32
+    %v = "fuse.load"(%x, %true, %zero) {at = ["d0"]} : (tensor<1048573xf32>, i1, f32) -> f32
+    %w:2 = "fuse.welford"(%v) {over = ["d0"]} : (f32) -> (f32, f32)
+    %t = arith.mulf %w#0, %w#1 : f32
+    %r = "fuse.store"(%o, %t, %true) {at = [], mode = "set"} : (tensor<f32>, f32, i1) -> tensor<f32>
+    return %r : tensor<f32>
+  }
+}
+
+// -----
+
+// Must not fire: how often the points of a slice count is not stored beside its mean.
+// CHECK-LABEL: func.func @main
+// CHECK: call @weighted(
+// CHECK-NOT: _slices
+// REMARK: missed: split-reductions: weights: @weighted: the sums of the weights of slices would have to be stored beside them
+module attributes {fuse.device = "cpu"} {
+  func.func @main(%x: tensor<1048576xf32>) -> tensor<f32> {
+    %o = "fuse.empty"() {syms = []} : () -> tensor<f32>
+    %y = call @weighted(%x, %o) : (tensor<1048576xf32>, tensor<f32>) -> tensor<f32>
+    return %y : tensor<f32>
+  }
+  func.func private @weighted(%x: tensor<1048576xf32>, %o: tensor<f32>) -> tensor<f32>
+      attributes {fuse.kernel, fuse.dims = {d0 = "1048576"}, fuse.ties = array<i64: 1>} {
+    %true = arith.constant true
+    %zero = arith.constant 0.0 : f32
+    %v = "fuse.load"(%x, %true, %zero) {at = ["d0"]} : (tensor<1048576xf32>, i1, f32) -> f32
+    %a = math.absf %v : f32
+    %w:2 = "fuse.welford"(%v, %a) {over = ["d0"]} : (f32, f32) -> (f32, f32)
+    %r = "fuse.store"(%o, %w#1, %true) {at = [], mode = "set"} : (tensor<f32>, f32, i1) -> tensor<f32>
     return %r : tensor<f32>
   }
 }

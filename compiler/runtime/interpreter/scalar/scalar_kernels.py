@@ -312,16 +312,28 @@ def _welford(op: ir.Operation, names: tuple[str, ...], shadow: bool, always: set
 
     def step(points: Points, operands: list[Any]) -> tuple[Tensor, Tensor]:
         value = _spread(operands[0], points, axes)
-        mean = value.mean(axes, keepdim=True)
-        mean = mean + _finite((value - mean).mean(axes, keepdim=True))  # corrects the rounding of a long sum
-        apart = value - mean
-        rest = _finite(apart.sum(axes, keepdim=True))  # left by the rounding of the mean
-        spread = apart.square().sum(axes, keepdim=True) - rest.square() / math.prod(
-            value.shape[a] for a in axes
-        )
-        return mean, spread.clamp_min(0.0)
+        if len(operands) == 1:
+            return _moments(value, None, math.prod(value.shape[a] for a in axes), axes)
+        value, weight = torch.broadcast_tensors(value, _spread(operands[1], points, axes))
+        value = torch.where(weight > 0, value, 0.0)
+        return _moments(value, weight, weight.sum(axes, keepdim=True), axes)
 
     return step
+
+
+def _moments(
+    value: Tensor, weight: Tensor | None, count: Tensor | int, axes: list[int]
+) -> tuple[Tensor, Tensor]:
+    """The mean and the sum of squared deviations; ``count`` is the sum of the weights."""
+
+    def total(x: Tensor) -> Tensor:
+        return (x if weight is None else x * weight).sum(axes, keepdim=True)
+
+    mean = total(value) / count
+    mean = mean + _finite(total(value - mean) / count)  # corrects the rounding of a long sum
+    apart = value - mean
+    rest = _finite(total(apart))  # left by the rounding of the mean
+    return mean, (total(apart.square()) - rest.square() / count).clamp_min(0.0)
 
 
 def _finite(correction: Tensor) -> Tensor:

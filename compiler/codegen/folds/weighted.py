@@ -1,0 +1,95 @@
+"""The fold of a ``fuse.welford`` with weights: each value counts as often as its weight says, and not at all
+where that is 0, whatever the value is.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from ...ir.dialects import tt
+from ...mlir import ir
+from ..tile_builder import TileBuilder, shape_of
+from .fold import Fold, Lanes, Part, filled, fold_parts
+from .online import both, corrected, divide
+from .reduce import Values, combine_kind, fold
+
+
+@dataclass(frozen=True)
+class WeightedWelford(Fold):
+    """Mean and sum of squared deviations (m2), by weights.
+
+    Over a resident axis: the mean, then the deviations from it, with the correction of ``corrected``.
+
+    Over a looped axis: each lane keeps a mean, an m2, and the sum W of its weights, and adds a value x of
+    weight w by West's update (1979, Updating mean and variance estimates, 532-535): with d = x - mean and
+    s = d * w / W, where W counts w, the mean moves by s and m2 grows by w * d * (d - s).  Lanes are combined
+    as those of ``Welford`` are.  Weights mostly vary along few axes: W has extent 1 along the others
+    (``Lanes.weights``).
+    """
+
+    def whole(self, builder: TileBuilder, operands: Values, lanes: Lanes) -> Values:
+        return self.of_parts(builder, [(operands, lanes)])
+
+    def of_parts(self, builder: TileBuilder, parts: Sequence[Part]) -> Values:
+        values, weights = [], []
+        for (value, weight), lanes in parts:
+            weight = filled(builder, weight, 0.0, lanes)
+            values.append(_counted(builder, weight, value))
+            weights.append(weight)
+        pairs = list(zip(values, weights, strict=True))
+        sums = [[_times(builder, v, w), w] for v, w in pairs]
+        total, count = fold_parts(builder, sums, parts, both)
+        mean = divide(builder, total, count)
+        sums = []
+        for value, weight in pairs:
+            apart = builder.elementwise("arith.subf", [value, mean])
+            weighted = _times(builder, weight, apart)
+            sums.append([weighted, _times(builder, weighted, apart)])
+        return corrected(builder, mean, fold_parts(builder, sums, parts, both), count)
+
+    def start(self, builder: TileBuilder, elements: Sequence[ir.Type], lanes: Lanes) -> Values:
+        zero = builder.constant(0.0, elements[0], lanes.shape)
+        return [zero, zero, builder.constant(0.0, elements[1], lanes.weights)]
+
+    def step(
+        self, builder: TileBuilder, state: Values, operands: Values, lanes: Lanes, iteration: ir.Value
+    ) -> Values:
+        (mean, m2, before), (value, weight) = state, operands
+        weight = builder.to(weight, lanes.weights)
+        if lanes.mask is not None:
+            weight = builder.select(builder.to(lanes.mask, lanes.weights), weight, builder.fill(0.0, weight))
+        after = builder.elementwise("arith.addf", [before, weight])
+        moving = _counted(builder, weight, builder.elementwise("arith.divf", [weight, after]))
+        growing = _times(builder, moving, before)
+        apart = builder.elementwise("arith.subf", [builder.to(value, lanes.shape), mean])
+        apart = _counted(builder, weight, apart)
+        moved = _times(builder, apart, moving)
+        grown = _times(builder, _times(builder, apart, apart), growing)
+        return [
+            builder.elementwise("arith.addf", [mean, moved]),
+            builder.elementwise("arith.addf", [m2, grown]),
+            after,
+        ]
+
+    def finish(
+        self, builder: TileBuilder, state: Values, lanes: Lanes, seen: Callable[[ir.Type], ir.Value] | None
+    ) -> Values:
+        mean, m2, weights = state
+        add = combine_kind("sum")
+        [count] = fold(builder, [weights], lanes.axes, add)
+        weight = builder.to(weights, shape_of(mean))
+        [total] = fold(builder, [_times(builder, mean, weight)], lanes.axes, add)
+        first = divide(builder, total, count)
+        apart = builder.elementwise("arith.subf", [mean, first])
+        weighted = _times(builder, apart, weight)
+        squares = builder.elementwise("arith.addf", [m2, _times(builder, weighted, apart)])
+        return corrected(builder, first, fold(builder, [weighted, squares], lanes.axes, both), count)
+
+
+def _counted(builder: TileBuilder, weight: ir.Value, value: ir.Value) -> ir.Value:
+    """A value, or 0 where its weight is 0."""
+    some = builder.cmpf("ogt", weight, builder.fill(0.0, weight))
+    return builder.select(some, value, builder.constant(0.0, tt.element_of(value.type)))
+
+
+def _times(builder: TileBuilder, a: ir.Value, b: ir.Value) -> ir.Value:
+    return builder.elementwise("arith.mulf", [a, b])

@@ -1,0 +1,111 @@
+// RUN: fuse-opt %s --pass-pipeline="builtin.module(choose-tiling{hardware=h200})" --split-input-file | FileCheck %s
+
+// Rows of bfloat16 that are visited again once they are reduced: 16 warps hold what they have loaded.
+// CHECK-LABEL: func.func private @wide
+// CHECK-SAME: fuse.tile = {again, axes = [{block = 1 : i64, dims = ["d2"], kind = "grid"}, {block = 1 : i64, dims = ["d0"], kind = "looped"}, {block = 16384 : i64, dims = ["d1"], kind = "resident"}], num_stages = 3 : i64, num_warps = 16 : i64}
+func.func private @wide(%x: tensor<4224x12288xbf16>, %w: tensor<12288xbf16>, %o: tensor<4224x12288xbf16>, %p: tensor<132x12288xf32>) -> (tensor<4224x12288xbf16>, tensor<132x12288xf32>)
+    attributes {fuse.kernel, fuse.dims = {d0 = "32", d1 = "12288", d2 = "132"}, fuse.ties = array<i64: 2, 3>} {
+  %true = arith.constant true
+  %none = arith.constant 0.0 : bf16
+  %h = "fuse.load"(%x, %true, %none) {at = ["d0 + d2*32", "d1"]} : (tensor<4224x12288xbf16>, i1, bf16) -> bf16
+  %g = "fuse.load"(%w, %true, %none) {at = ["d1"]} : (tensor<12288xbf16>, i1, bf16) -> bf16
+  %v = arith.extf %h : bf16 to f32
+  %u = arith.extf %g : bf16 to f32
+  %m = arith.mulf %v, %u : f32
+  %s = "fuse.reduce"(%m) {kind = "sum", over = ["d1"]} : (f32) -> f32
+  %t = "fuse.reduce"(%m) {kind = "sum", over = ["d0"]} : (f32) -> f32
+  %y = arith.divf %m, %s : f32
+  %z = arith.truncf %y : f32 to bf16
+  %r = "fuse.store"(%o, %z, %true) {at = ["d0 + d2*32", "d1"], mode = "set"} : (tensor<4224x12288xbf16>, bf16, i1) -> tensor<4224x12288xbf16>
+  %q = "fuse.store"(%p, %t, %true) {at = ["d2", "d1"], mode = "set"} : (tensor<132x12288xf32>, f32, i1) -> tensor<132x12288xf32>
+  return %r, %q : tensor<4224x12288xbf16>, tensor<132x12288xf32>
+}
+
+// -----
+
+// Must not fire: registers hold rows of 8192 elements as they are used.
+// CHECK-LABEL: func.func private @narrower
+// CHECK-SAME: fuse.tile = {axes =
+func.func private @narrower(%x: tensor<4224x8192xbf16>, %w: tensor<8192xbf16>, %o: tensor<4224x8192xbf16>, %p: tensor<132x8192xf32>) -> (tensor<4224x8192xbf16>, tensor<132x8192xf32>)
+    attributes {fuse.kernel, fuse.dims = {d0 = "32", d1 = "8192", d2 = "132"}, fuse.ties = array<i64: 2, 3>} {
+  %true = arith.constant true
+  %none = arith.constant 0.0 : bf16
+  %h = "fuse.load"(%x, %true, %none) {at = ["d0 + d2*32", "d1"]} : (tensor<4224x8192xbf16>, i1, bf16) -> bf16
+  %g = "fuse.load"(%w, %true, %none) {at = ["d1"]} : (tensor<8192xbf16>, i1, bf16) -> bf16
+  %v = arith.extf %h : bf16 to f32
+  %u = arith.extf %g : bf16 to f32
+  %m = arith.mulf %v, %u : f32
+  %s = "fuse.reduce"(%m) {kind = "sum", over = ["d1"]} : (f32) -> f32
+  %t = "fuse.reduce"(%m) {kind = "sum", over = ["d0"]} : (f32) -> f32
+  %y = arith.divf %m, %s : f32
+  %z = arith.truncf %y : f32 to bf16
+  %r = "fuse.store"(%o, %z, %true) {at = ["d0 + d2*32", "d1"], mode = "set"} : (tensor<4224x8192xbf16>, bf16, i1) -> tensor<4224x8192xbf16>
+  %q = "fuse.store"(%p, %t, %true) {at = ["d2", "d1"], mode = "set"} : (tensor<132x8192xf32>, f32, i1) -> tensor<132x8192xf32>
+  return %r, %q : tensor<4224x8192xbf16>, tensor<132x8192xf32>
+}
+
+// -----
+
+// Must not fire: elements of 32 bits take as many registers before they are computed with as afterwards.
+// CHECK-LABEL: func.func private @wide_elements
+// CHECK-SAME: fuse.tile = {axes =
+func.func private @wide_elements(%x: tensor<4224x12288xf32>, %w: tensor<12288xf32>, %o: tensor<4224x12288xf32>, %p: tensor<132x12288xf32>) -> (tensor<4224x12288xf32>, tensor<132x12288xf32>)
+    attributes {fuse.kernel, fuse.dims = {d0 = "32", d1 = "12288", d2 = "132"}, fuse.ties = array<i64: 2, 3>} {
+  %true = arith.constant true
+  %none = arith.constant 0.0 : f32
+  %h = "fuse.load"(%x, %true, %none) {at = ["d0 + d2*32", "d1"]} : (tensor<4224x12288xf32>, i1, f32) -> f32
+  %g = "fuse.load"(%w, %true, %none) {at = ["d1"]} : (tensor<12288xf32>, i1, f32) -> f32
+  %m = arith.mulf %h, %g : f32
+  %s = "fuse.reduce"(%m) {kind = "sum", over = ["d1"]} : (f32) -> f32
+  %t = "fuse.reduce"(%m) {kind = "sum", over = ["d0"]} : (f32) -> f32
+  %y = arith.divf %m, %s : f32
+  %r = "fuse.store"(%o, %y, %true) {at = ["d0 + d2*32", "d1"], mode = "set"} : (tensor<4224x12288xf32>, f32, i1) -> tensor<4224x12288xf32>
+  %q = "fuse.store"(%p, %t, %true) {at = ["d2", "d1"], mode = "set"} : (tensor<132x12288xf32>, f32, i1) -> tensor<132x12288xf32>
+  return %r, %q : tensor<4224x12288xf32>, tensor<132x12288xf32>
+}
+
+// -----
+
+// Must not fire: half precision is widened by an instruction that the compiler merges with an equal one.
+// CHECK-LABEL: func.func private @half
+// CHECK-SAME: fuse.tile = {axes =
+func.func private @half(%x: tensor<4224x12288xf16>, %w: tensor<12288xf16>, %o: tensor<4224x12288xf16>, %p: tensor<132x12288xf32>) -> (tensor<4224x12288xf16>, tensor<132x12288xf32>)
+    attributes {fuse.kernel, fuse.dims = {d0 = "32", d1 = "12288", d2 = "132"}, fuse.ties = array<i64: 2, 3>} {
+  %true = arith.constant true
+  %none = arith.constant 0.0 : f16
+  %h = "fuse.load"(%x, %true, %none) {at = ["d0 + d2*32", "d1"]} : (tensor<4224x12288xf16>, i1, f16) -> f16
+  %g = "fuse.load"(%w, %true, %none) {at = ["d1"]} : (tensor<12288xf16>, i1, f16) -> f16
+  %v = arith.extf %h : f16 to f32
+  %u = arith.extf %g : f16 to f32
+  %m = arith.mulf %v, %u : f32
+  %s = "fuse.reduce"(%m) {kind = "sum", over = ["d1"]} : (f32) -> f32
+  %t = "fuse.reduce"(%m) {kind = "sum", over = ["d0"]} : (f32) -> f32
+  %y = arith.divf %m, %s : f32
+  %z = arith.truncf %y : f32 to f16
+  %r = "fuse.store"(%o, %z, %true) {at = ["d0 + d2*32", "d1"], mode = "set"} : (tensor<4224x12288xf16>, f16, i1) -> tensor<4224x12288xf16>
+  %q = "fuse.store"(%p, %t, %true) {at = ["d2", "d1"], mode = "set"} : (tensor<132x12288xf32>, f32, i1) -> tensor<132x12288xf32>
+  return %r, %q : tensor<4224x12288xf16>, tensor<132x12288xf32>
+}
+
+// -----
+
+// Must not fire: nothing needs the row once it is reduced.
+// CHECK-LABEL: func.func private @once
+// CHECK-SAME: fuse.tile = {axes =
+func.func private @once(%x: tensor<4224x12288xbf16>, %w: tensor<12288xbf16>, %o: tensor<4224x12288xbf16>, %p: tensor<132x12288xf32>) -> (tensor<4224x12288xbf16>, tensor<132x12288xf32>)
+    attributes {fuse.kernel, fuse.dims = {d0 = "32", d1 = "12288", d2 = "132"}, fuse.ties = array<i64: 2, 3>} {
+  %true = arith.constant true
+  %none = arith.constant 0.0 : bf16
+  %h = "fuse.load"(%x, %true, %none) {at = ["d0 + d2*32", "d1"]} : (tensor<4224x12288xbf16>, i1, bf16) -> bf16
+  %g = "fuse.load"(%w, %true, %none) {at = ["d1"]} : (tensor<12288xbf16>, i1, bf16) -> bf16
+  %v = arith.extf %h : bf16 to f32
+  %u = arith.extf %g : bf16 to f32
+  %m = arith.mulf %v, %u : f32
+  %s = "fuse.reduce"(%m) {kind = "sum", over = ["d1"]} : (f32) -> f32
+  %t = "fuse.reduce"(%m) {kind = "sum", over = ["d0"]} : (f32) -> f32
+  %y = arith.addf %m, %m : f32
+  %z = arith.truncf %y : f32 to bf16
+  %r = "fuse.store"(%o, %z, %true) {at = ["d0 + d2*32", "d1"], mode = "set"} : (tensor<4224x12288xbf16>, bf16, i1) -> tensor<4224x12288xbf16>
+  %q = "fuse.store"(%p, %t, %true) {at = ["d2", "d1"], mode = "set"} : (tensor<132x12288xf32>, f32, i1) -> tensor<132x12288xf32>
+  return %r, %q : tensor<4224x12288xbf16>, tensor<132x12288xf32>
+}
