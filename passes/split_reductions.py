@@ -26,7 +26,8 @@ After::
     %y = call @total_rest(%w, %o) : (tensor<256xf32>, tensor<f32>) -> tensor<f32>
 
 Where slices do not cover the dim exactly, points beyond its end are guarded: nothing is read or written
-there, and they add nothing to the result.
+there, and they add nothing to the result.  In a ``fuse.welford`` they have weight 0, and the means of slices
+are combined with the numbers of their points as weights.
 
 It does not fire:
 
@@ -39,8 +40,8 @@ It does not fire:
 Remarks: ``passed: split``, with the number of slices; ``missed: short`` where slices would be shorter than
 16 KB (of products: 512 points) or fewer than three, ``scan`` where a scan crosses the dim, ``overlap`` where
 another reduction crosses the dim together with others or reduces what is computed of products, ``uneven``
-where the dim of a ``fuse.welford`` or ``fuse.online_expectation`` has no divisor near the wanted number of
-slices.
+where the dim of a ``fuse.online_expectation`` has no divisor near the wanted number of slices, ``weights``
+where a ``fuse.welford`` has weights.
 """
 
 from dataclasses import dataclass, field, replace

@@ -38,7 +38,8 @@ class Limits:
     held:           most elements of a row of which groups are reduced, too.
     walked:         most elements of a row in a kernel that walks.
     numbers:        most numbers that a program of such a kernel holds: of each element of a row, the sums of
-                    its column and one more, or four where it is visited again once the row is reduced.
+                    its column and one more, or four where it is visited again once the row is reduced (one
+                    of rows that are held as they were read).
     block:          points of a dim that a program of a product computes: of one with at most ``block[0]``
                     rows or columns, and of others.
     columns:        most columns of products that a program holds, because something reduces along them.

@@ -9,18 +9,13 @@ sums along columns.
 from collections.abc import Iterable, Iterator
 from itertools import pairwise
 
-from ...base.hardware import hardware_named
 from ...index import Expr, const
 from ...ir.layout import TensorSpec
-from ...ir.reductions import REDUCTION_OPS
 from ..kernel.accesses import Read, Write, points
-from ..kernel.shares import equal_shares
 from .form import FusionTrial
 from .plan import FusionPlan, Instance
 from .walk import Walk
 
-#: The limits of the rules are those of an H200 for every GPU.
-_H200 = hardware_named("h200")
 #: Registers of each element that a walk keeps until its row is reduced, where it is visited again.
 _VALUES_AGAIN = 4
 #: Elements of a row that threads hold are multiples of so many: a vector of each thread of 16 warps.
@@ -32,11 +27,9 @@ def walk_of(t: FusionTrial, one: frozenset[str], other: frozenset[str]) -> Walk 
     there is none.
 
     There is one if all of this holds.  The two together are all dims.  Memory is contiguous along one of them
-    (the row), which is of a static number of points and fits in registers with the sums of its columns.  The
-    rows divide into equal shares, where a column's result for a share can be combined with others only if all
-    shares are equally long.  Nothing that runs at every point depends on a column's sum, and no reduction
-    along rows does.  What is reduced down the columns varies along rows: the sum of all row sums shares no
-    read with these.
+    (the row), which is of a static number of points and fits in registers with the sums of its columns.
+    Nothing that runs at every point depends on a column's sum, and no reduction along rows does.  What is
+    reduced down the columns varies along rows: the sum of all row sums shares no read with these.
     """
     plan = t.planned
     if one & other or plan.parallel:
@@ -53,13 +46,11 @@ def walk_of(t: FusionTrial, one: frozenset[str], other: frozenset[str]) -> Walk 
     if width is None:
         return "the length of a row is not a constant"
     reads = _reads(t, one | other)
-    values = sums + (_kept(reads) if _visits_again(plan, row, column) else 1)
+    values = sums + (_kept(reads, sums) if _visits_again(plan, row, column) else 1)
     most = min(t.limits.walked, t.limits.numbers // values // _ROUND * _ROUND)
     if width > most:
         return f"registers hold rows of at most {most} elements, not of {width}"
     walk = Walk(height, width, max((spec.element_bytes for spec in reads), default=1), 4 * sums * width)
-    if not _has_shares(t, column, walk.shares(_H200)):
-        return f"{height} rows have no equal shares"
     return walk if _ends_with(plan, column) else "something needs whole sums of columns"
 
 
@@ -89,12 +80,15 @@ def _reads(t: FusionTrial, everything: frozenset[str]) -> list[TensorSpec]:
     return list(found.values())
 
 
-def _kept(reads: list[TensorSpec]) -> int:
-    """Registers for each element of a row that is visited again once it is reduced: for two elements of
-    bfloat16 one, as they are held as they were read (the tiling rule ``wide-row-again``).
+def _kept(reads: list[TensorSpec], sums: int) -> int:
+    """Registers for each element of a row that is visited again once it is reduced.
+
+    Two tensors of bfloat16 take one, as they are held as they were read (the tiling rule ``wide-row-again``).
+    With more tensors, or with two sums of each column (the gradient of a layer norm), what is computed of
+    them does not fit beside them: such wide rows would spill.
     """
-    if all(spec.element == "bf16" for spec in reads):
-        return min(_VALUES_AGAIN, -(-len(reads) // 2))
+    if sums == 1 and len(reads) <= 2 and all(spec.element == "bf16" for spec in reads):
+        return 1
     return _VALUES_AGAIN
 
 
@@ -106,25 +100,6 @@ def _sums(plan: FusionPlan, row: frozenset[str], column: frozenset[str]) -> int:
         for x in plan.members[i.member].summary.crossings
         if plan.image(i, x.over) & column and row <= plan.image(i, x.dims)
     )
-
-
-def _has_shares(t: FusionTrial, column: frozenset[str], wanted: int) -> bool:
-    """Whether rows can be shared among programs: into equal shares, about as many as ``wanted``, where one of
-    their reductions needs that.
-
-    It needs that if its results for unequal shares cannot be combined (``fuse.welford``).
-    """
-    plan = t.planned
-    crossings = [
-        (x.op, plan.image(i, x.over))
-        for i in plan.instances
-        for x in plan.members[i.member].summary.crossings
-    ]
-    if not any(over & column and REDUCTION_OPS[op].equal_slices for op, over in crossings):
-        return True
-    sizes = [plan.extents[d].constant for d in column]
-    known = [size for size in sizes if size is not None]
-    return len(known) == len(sizes) and equal_shares(max(known), max(1, wanted)) is not None
 
 
 def read_for_columns(t: FusionTrial, number: int, missing: frozenset[str]) -> bool:

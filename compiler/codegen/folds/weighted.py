@@ -5,7 +5,6 @@ where that is 0, whatever the value is.
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from ...ir.dialects import tt
 from ...mlir import ir
 from ..tile_builder import TileBuilder, shape_of
 from .fold import Fold, Lanes, Part, filled, fold_parts
@@ -33,7 +32,8 @@ class WeightedWelford(Fold):
         values, weights = [], []
         for (value, weight), lanes in parts:
             weight = filled(builder, weight, 0.0, lanes)
-            values.append(_counted(builder, weight, value))
+            value = builder.to(value, lanes.shape)
+            values.append(_where(builder, weight, value, builder.fill(0.0, value)))
             weights.append(weight)
         pairs = list(zip(values, weights, strict=True))
         sums = [[_times(builder, v, w), w] for v, w in pairs]
@@ -58,17 +58,15 @@ class WeightedWelford(Fold):
         if lanes.mask is not None:
             weight = builder.select(builder.to(lanes.mask, lanes.weights), weight, builder.fill(0.0, weight))
         after = builder.elementwise("arith.addf", [before, weight])
-        moving = _counted(builder, weight, builder.elementwise("arith.divf", [weight, after]))
-        growing = _times(builder, moving, before)
-        apart = builder.elementwise("arith.subf", [builder.to(value, lanes.shape), mean])
-        apart = _counted(builder, weight, apart)
-        moved = _times(builder, apart, moving)
-        grown = _times(builder, _times(builder, apart, apart), growing)
-        return [
-            builder.elementwise("arith.addf", [mean, moved]),
-            builder.elementwise("arith.addf", [m2, grown]),
-            after,
-        ]
+        part = _where(
+            builder, weight, builder.elementwise("arith.divf", [weight, after]), builder.fill(0.0, weight)
+        )
+        value = _where(builder, weight, builder.to(value, lanes.shape), mean)
+        apart = builder.elementwise("arith.subf", [value, mean])
+        moved = builder.elementwise("arith.addf", [mean, _times(builder, apart, part)])
+        rest = builder.elementwise("arith.subf", [value, moved])
+        grown = builder.elementwise("arith.addf", [m2, _times(builder, _times(builder, weight, apart), rest)])
+        return [moved, grown, after]
 
     def finish(
         self, builder: TileBuilder, state: Values, lanes: Lanes, seen: Callable[[ir.Type], ir.Value] | None
@@ -85,10 +83,9 @@ class WeightedWelford(Fold):
         return corrected(builder, first, fold(builder, [weighted, squares], lanes.axes, both), count)
 
 
-def _counted(builder: TileBuilder, weight: ir.Value, value: ir.Value) -> ir.Value:
-    """A value, or 0 where its weight is 0."""
-    some = builder.cmpf("ogt", weight, builder.fill(0.0, weight))
-    return builder.select(some, value, builder.constant(0.0, tt.element_of(value.type)))
+def _where(builder: TileBuilder, weight: ir.Value, value: ir.Value, other: ir.Value) -> ir.Value:
+    """``value`` where the weight is above 0, else ``other``."""
+    return builder.select(builder.cmpf("ogt", weight, builder.fill(0.0, weight)), value, other)
 
 
 def _times(builder: TileBuilder, a: ir.Value, b: ir.Value) -> ir.Value:

@@ -87,10 +87,61 @@ def test_layer_norm_backward_reads_its_inputs_once(rows, columns, rule, always):
 
 @pytest.mark.parametrize(
     ("rows", "columns", "rule"),
-    [(528, 256, "warp-walks"), (130, 40, "several-reductions"), (66, 5000, "several-reductions")],
+    [
+        (528, 256, "warp-walks"),
+        (130, 40, "several-reductions"),
+        (66, 5000, "several-reductions"),
+        (2111, 256, "warp-walks"),
+        (67, 5000, "several-reductions"),
+    ],
 )
 def test_row_means_and_column_variances_share_a_read(rows, columns, rule, always):
+    """Of a prime number of rows too, whose last share is shorter than the others."""
     check(means_and_variances, [torch.randn(rows, columns) + 3], rule)
+
+
+def test_columns_in_unequal_shares_that_are_hard_to_vary(always):
+    """Equal ones have exactly their mean and no variance; one that is far away, large and missing ones."""
+    x = torch.randn(1063, 130, generator=torch.Generator().manual_seed(0))
+    x[:, 0], x[:, 1], x[:, 2] = 0.1, 1.1e18, -7.3
+    x[0, 3], x[1062, 4], x[1062, 5] = 1e6, 1e6, torch.nan
+    x[:, 6] += 1e3
+    module, _ = compiled(lambda x: (x.mean(1), *torch.var_mean(x, 0)), x)
+    assert kernels(module) == 2
+    _, variance, mean = run_module(module, [x])
+    assert torch.equal(variance[:3], torch.zeros(3)) and torch.equal(mean[:3], x[0, :3])
+    wide = x[:, 3:].double()
+    torch.testing.assert_close(variance[3:].double(), wide.var(0), rtol=3e-6, atol=0, equal_nan=True)
+    torch.testing.assert_close(mean[3:].double(), wide.mean(0), rtol=3e-6, atol=1e-7, equal_nan=True)
+
+
+def rms_gradient(dy, x, w):
+    wide = x.float()
+    rstd = torch.rsqrt(wide.square().mean(1, keepdim=True) + 1e-6)
+    gradient, unit = dy.float() * w.float(), wide * rstd
+    dx = (gradient - unit * (gradient * unit).mean(1, keepdim=True)) * rstd
+    return dx.to(x.dtype), (dy.float() * unit).sum(0)
+
+
+def shares_of(rows):
+    return rows / rows.sum(1, keepdim=True), rows.float().sum(0)
+
+
+@pytest.mark.parametrize(
+    ("function", "widths"),
+    [(rms_gradient, [(9, 8200), (9, 8200), (8200,)]), (shares_of, [(7, 16384)])],
+    ids=["gradient of a norm", "shares"],
+)
+def test_wide_rows_of_bfloat16_are_visited_again_in_the_walk(function, widths, always):
+    """They are held as they were loaded; what is computed of them is computed again."""
+    args = [(torch.rand(*shape) + 0.5).bfloat16() for shape in widths]
+    module, remarks = compiled(function, *args)
+    assert kernels(module) <= 2
+    assert "wide-row-again" in {r.rule for r in remarks.items if r.pass_name == "choose-tiling"}
+    rows, columns = run_module(module, args)
+    wanted, sums = function(*(a.double() for a in args))
+    assert (rows.double() - wanted).norm() <= 2**-8 * wanted.norm()
+    assert (columns.double() - sums).norm() <= (2**-8 if function is shares_of else 1e-5) * sums.norm()
 
 
 @pytest.mark.parametrize(
@@ -99,13 +150,19 @@ def test_row_means_and_column_variances_share_a_read(rows, columns, rule, always
         (backward, (8192, 8192), torch.bfloat16),
         (backward, (8192, 33), torch.bfloat16),
         (means_and_variances, (8192, 16384), torch.float32),
+        (means_and_variances, (8191, 16384), torch.bfloat16),
+        (rms_gradient, (8192, 16384), torch.bfloat16),
     ],
-    ids=["wide", "narrow", "widest"],
+    ids=["wide", "narrow", "widest", "unequal shares", "widest again"],
 )
 def test_walks_do_not_spill(function, shape, element, always):
     """The widest rows that may be visited again, and that may not; and rows of which 64 are a step."""
     rows, columns = shape
-    sizes = [shape, shape, (rows, 1), (rows, 1), (columns,), (columns,)] if function is backward else [shape]
+    sizes = {
+        backward: [shape, shape, (rows, 1), (rows, 1), (columns,), (columns,)],
+        means_and_variances: [shape],
+        rms_gradient: [shape, shape, (columns,)],
+    }[function]
     module, _ = compiled(function, *(torch.empty(*s, dtype=element) for s in sizes), level="planned")
     walk = next(iter(kernel_sources(module).values()))
     cubin = compile_ttir(walk.text, target=Target(90), num_warps=walk.num_warps, num_stages=walk.num_stages)
@@ -182,11 +239,15 @@ def test_sums_beside_a_walk_join_it_where_that_is_no_slower():
             (8192, 9000),
             "at most 8192 elements, not of 9000",
         ),
-        (means_and_variances, (2111, 256), "2111 rows have no equal shares"),
+        (
+            lambda x: (x.bfloat16() / x.sum(1, keepdim=True), *torch.var_mean(x, 0)),
+            (8192, 9000),
+            "at most 8192 elements, not of 9000",
+        ),
         (lambda x: (x.cumsum(1), x.sum(0)), (2112, 256), "one of them scans"),
         (lambda x: (x.sum(1), x.sum(0).square().sum()), (2112, 256), "whole sums"),
     ],
-    ids=["long", "long and visited again", "unequal", "scan", "whole sums"],
+    ids=["long", "long and visited again", "two numbers of each column", "scan", "whole sums"],
 )
 def test_why_there_is_no_walk(function, shape, why):
     _, remarks = compiled(function, torch.empty(*shape), level="scheduled")

@@ -69,6 +69,10 @@ KERNELS = {
     "moved-pieces": (HEADS, "d0 grid 1, d2 grid 16, d1*d3 grid 128; 4 warps, 1 stages"),
     "transposed": (matrix(4096, 4096, COPY, strides="1,4096"), "d0 grid 64, d1 grid 64; 8 warps, 1 stages"),
     "warp-walks": (SLICES, "d0 grid 1, d1 looped 1, d2 resident 1024; 1 warps, 3 stages"),
+    "wide-row-again": (
+        matrix(4096, 12288, ROWS_AND_COLUMNS, "bf16"),
+        "d0 looped 1, d1 resident 16384; 16 warps, 3 stages",
+    ),
     "several-reductions": (
         matrix(4096, 4096, ROWS_AND_COLUMNS),
         "d0 looped 1, d1 resident 4096; 8 warps, 3 stages",

@@ -80,12 +80,13 @@ def test_training_with_sizes_that_are_not_the_hint(level):
     assert {graph.name for graph in compiled.graphs} == {"forward", "backward"}
 
 
-def test_row_and_column_sums_of_rows_that_are_not_the_hint(monkeypatch):
+@pytest.mark.parametrize("of_columns", [torch.sum, torch.var], ids=["sums", "variances"])
+def test_row_and_column_sums_of_rows_that_are_not_the_hint(of_columns, monkeypatch):
     """One walk over the rows reads them once, in shares that need not be equal."""
     monkeypatch.setattr(Walk, "pays", lambda *_: True)
 
     def f(x):
-        return x - x.sum(1, keepdim=True), x.sum(0)
+        return x - x.sum(1, keepdim=True), of_columns(x, 0)
 
     compiled = Compiled(f, {"interpret_level": "planned", "hardware": "h200"}, dynamic=None)
     for rows in (2200, 2053, 3):

@@ -4,9 +4,10 @@ at multiples of 16 bytes, apart from each other where they do not; with values t
 
 import pytest
 import torch
-from tiling_cases import SOFTMAX, Case, axis, compare, lowered, tensor, tile
+from tiling_cases import ROW_TILES, SOFTMAX, Case, axis, compare, lowered, tensor, tile
 
 from fuse_mlir.passes.apply_tiling import ApplyTiling
+from fuse_mlir.passes.choose_tiling import ChooseTiling
 from fuse_mlir.passes.combine_reductions import CombineReductions
 
 ARGUMENT = """load x[d0, d1] -> v
@@ -94,6 +95,37 @@ def test_mean_and_spread_in_a_loop(columns: int) -> None:
     torch.testing.assert_close(mean.double(), exact.mean(-1), rtol=1e-6, atol=1e-6, equal_nan=True)
     squares = deviation.square().sum(-1)
     torch.testing.assert_close(spread.double(), squares, rtol=1e-5, atol=1e-6, equal_nan=True)
+
+
+@pytest.mark.parametrize("weights", ["y[d0, d1]", "y[d1]", "y[d0]", "y[]"])
+@pytest.mark.parametrize("name", ROW_TILES)
+def test_mean_and_spread_by_weights(name: str, weights: str) -> None:
+    """Weights that vary along everything, along rows, from row to row, and not at all.  What has weight 0 may
+    be missing or infinite.
+    """
+    body = SPREAD.replace("-> v\n", f"-> v\nload {weights} -> w\n", 1).replace("(%v) {", "(%v, %w) {")
+    body = body.replace(": (f32) ->", ": (f32, f32) ->")
+    shape = {"y[d0, d1]": (9, 40), "y[d1]": (40,), "y[d0]": (9,), "y[]": ()}[weights]
+    source = torch.Generator().manual_seed(0)
+    x = torch.randn(9, 40, generator=source)
+    x[1] += 1000.0
+    x[2], x[3, -1] = 0.1, 1e6
+    w = torch.randint(0, 4, shape, generator=source).float() if shape else torch.tensor(3.0)
+    x = torch.where((w if weights != "y[d0]" else w[:, None]) == 0, torch.nan, x)
+    tensors = {"x": tensor(9, 40), "y": tensor(*shape)}
+    case = Case(
+        {"d0": "9", "d1": "40"}, tensors, {"e": tensor(9), "q": tensor(9)}, body, tile=ROW_TILES[name](40)
+    )
+    passes = (ApplyTiling(),) if ROW_TILES[name](40) else (ChooseTiling(), ApplyTiling())
+    mean, spread = compare(case.text(), [x, w], *passes)
+    counts = (w if weights != "y[d0]" else w[:, None]).double().expand(9, 40)
+    exact = torch.where(counts == 0, 0.0, x.double())
+    middle = (exact * counts).sum(1) / counts.sum(1)
+    torch.testing.assert_close(mean.double(), middle, rtol=1e-6, atol=1e-6, equal_nan=True)
+    squares = ((exact - middle[:, None]).square() * counts).sum(1)
+    torch.testing.assert_close(spread.double(), squares, rtol=1e-5, atol=1e-6, equal_nan=True)
+    if weights != "y[d0]":
+        assert mean[2] == x[2, -1] and spread[2] == 0.0
 
 
 @pytest.mark.parametrize("columns", [1000, 1001, 1022])

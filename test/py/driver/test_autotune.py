@@ -94,6 +94,9 @@ def test_a_row_may_be_looped_over_and_a_loop_held():
     assert ("resident", 8192) in kinds
     assert {t.num_stages for t in candidates(loop, lambda axis: None)} >= {1, 2, 3, 4}
     assert all(t.axes[1].kind == "looped" for t in candidates(loop, lambda axis: None))
+    walk = Tile((Axis(("d0",), 4, "looped"), Axis(("d1",), 4096, "resident")), 16, 3, again=True)
+    assert {t.again for t in candidates(walk, lambda axis: 8)} == {True, False}
+    assert not any(t.problem(["d0", "d1"]) for t in candidates(walk, lambda axis: 8))
 
 
 def test_candidates_keep_to_the_limits_and_are_tiles():

@@ -115,11 +115,39 @@ def test_layer_norm_in_three_parts() -> None:
     compare(text, [rows(3, n) * 3 + 100], *ALL, rtol=1e-4, atol=2e-3)
 
 
-def test_welford_without_a_divisor_is_left_alone() -> None:
-    n = 65537  # a prime
-    outputs = {"o": tensor(3, n), "mu": tensor(3)}
-    text = pair(3, n, NORM.replace("COUNT", f"{n}.0"), None, outputs).text()
-    assert kernels(text) == ["k"]
+@pytest.mark.parametrize("n", [65537, 40009])
+def test_welford_without_a_divisor_is_split(n: int) -> None:
+    """Into slices of unequal lengths: of primes."""
+    outputs = {"o": tensor(4, n), "mu": tensor(4)}
+    text = pair(4, n, NORM.replace("COUNT", f"{n}.0"), None, outputs).text()
+    assert kernels(text) == ["k_slices", "k_combine", "k_rest"]
+    x = rows(4, n) * 3 + 100
+    x[1], x[2, -1], x[3, 0] = 0.1, 1e6, torch.nan
+    normalised, mean = compare(text, [x], *ALL, rtol=1e-4, atol=2e-3)
+    assert not normalised[1].any() and mean[1] == x[1, 0]
+
+
+SPREAD = """load x[d0, d1, d2] -> v
+%m, %s = "fuse.welford"(%v) {over = ["d0", "d2"]} : (f32) -> (f32, f32)
+store m -> o[d1]
+store s -> q[d1]"""
+
+
+@pytest.mark.parametrize("images", [1, 2, 0, 1031])
+def test_welford_of_an_unknown_number_of_images(images: int) -> None:
+    """Channels of images, of which the program has 1024 or any other number: with fewer, slices are empty."""
+    x = tensor("s0", 3, 28)
+    dims = {"d0": "s0", "d1": "3", "d2": "28"}
+    case = Case(dims, {"x": x}, {"o": tensor(3), "q": tensor(3)}, SPREAD, sizes={"s0": 1024})
+    assert kernels(case.text()) == ["k_slices", "k_rest"]
+    data = torch.randn(images, 3, 28, generator=torch.Generator().manual_seed(0)) + 10
+    mean, spread = compare(case.text(), [data, images], *ALL, rtol=1e-5, atol=1e-4)
+    exact = data.double().transpose(0, 1).flatten(1)
+    torch.testing.assert_close(mean.double(), exact.mean(1), rtol=1e-6, atol=0, equal_nan=True)
+    if images:
+        torch.testing.assert_close(
+            spread.double(), exact.var(1, correction=0) * images * 28, rtol=1e-5, atol=0
+        )
 
 
 def test_two_stages_are_split_one_after_the_other() -> None:

@@ -106,6 +106,21 @@ def test_welford_and_online_softmax():
     mean, m2 = run_kernel([x], [torch.empty(4), torch.empty(4)], {"d0": 4, "d1": 50}, body.format("welford"))
     close(mean, x.double().mean(1))
     close(m2, x.double().var(1, correction=0) * 50, rtol=1e-4)
+    counted = (
+        body.replace("(%v) ", "(%v, %w) ")
+        .replace("(f32) ->", "(f32, f32) ->")
+        .replace(
+            "  %a,", '  %w = "fuse.load"(%x1, %true, %z_f32) {{at = ["d1"]}} : (X1, i1, f32) -> f32\n  %a,'
+        )
+    )
+    weights = torch.arange(50.0) % 3
+    given = [torch.where(weights == 0, torch.nan, x), weights]
+    mean, m2 = run_kernel(
+        given, [torch.empty(4), torch.empty(4)], {"d0": 4, "d1": 50}, counted.format("welford")
+    )
+    repeated = x.double().repeat_interleave(weights.long(), 1)
+    close(mean, repeated.mean(1))
+    close(m2, repeated.var(1, correction=0) * repeated.shape[1], rtol=1e-4)
     top, total = run_kernel(
         [x], [torch.empty(4), torch.empty(4)], {"d0": 4, "d1": 50}, body.format("online_softmax")
     )
