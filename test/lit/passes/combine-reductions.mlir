@@ -437,3 +437,24 @@ func.func private @no_dim_beside_variance(%x: tensor<8xf32>, %o: tensor<8xf32>) 
   %r = "fuse.store"(%o, %y, %true) {at = ["d0"], mode = "set"} : (tensor<8xf32>, f32, i1) -> tensor<8xf32>
   return %r : tensor<8xf32>
 }
+
+// -----
+
+// Must not fire: the mean of a Welford with weights is another one than that of all points.
+// CHECK-LABEL: func.func private @mean_beside_weights
+// CHECK: "fuse.welford"
+// CHECK: "fuse.reduce"({{.*}}kind = "sum"
+func.func private @mean_beside_weights(%x: tensor<8x64xf32>, %o: tensor<8xf32>, %p: tensor<8xf32>) -> (tensor<8xf32>, tensor<8xf32>)
+    attributes {fuse.kernel, fuse.dims = {d0 = "8", d1 = "64"}, fuse.ties = array<i64: 1, 2>} {
+  %true = arith.constant true
+  %zero = arith.constant 0.0 : f32
+  %n = arith.constant 64.0 : f32
+  %v = "fuse.load"(%x, %true, %zero) {at = ["d0", "d1"]} : (tensor<8x64xf32>, i1, f32) -> f32
+  %a = math.absf %v : f32
+  %w:2 = "fuse.welford"(%v, %a) {over = ["d1"]} : (f32, f32) -> (f32, f32)
+  %s = "fuse.reduce"(%v) {kind = "sum", over = ["d1"]} : (f32) -> f32
+  %m = arith.divf %s, %n : f32
+  %r = "fuse.store"(%o, %m, %true) {at = ["d0"], mode = "set"} : (tensor<8xf32>, f32, i1) -> tensor<8xf32>
+  %q = "fuse.store"(%p, %w#1, %true) {at = ["d0"], mode = "set"} : (tensor<8xf32>, f32, i1) -> tensor<8xf32>
+  return %r, %q : tensor<8xf32>, tensor<8xf32>
+}
