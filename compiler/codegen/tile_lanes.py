@@ -45,7 +45,7 @@ class ReductionLanes:
         """The shape in which a ``fuse.welford`` adds up its weights: along the axes that it crosses, and
         those along which weights vary.
         """
-        if not _is_weighted(op):
+        if op.name != "fuse.welford" or len(op.operands) == 1:
             return ()
         varied = self.plan.value_axes.get(op.operands[1], ())
         return without_ones(self.index.shape(sorted({*self.plan.over_axes(op), *varied})))
@@ -58,7 +58,7 @@ class ReductionLanes:
         """How many elements of a looped block a thread holds, and whether these lie apart in memory.  Where
         rows are read in vectors of 16 bytes, or in narrower ones, a thread holds one vector, side by side.
         Otherwise it holds one element of each round of all threads.  (1, False) where masks leave out some of
-        the thread's elements and the fold needs their number, and where they have weights.
+        the thread's elements and the fold needs their number.
         """
         axis = self.tile.looped
         vectors = self.index.vector_axes
@@ -73,9 +73,7 @@ class ReductionLanes:
         else:
             threads = 32 * self.tile.num_warps
             own = shape[-1] * math.prod(shape[:-1]) // threads
-        if _is_weighted(op) or (
-            REDUCTION_OPS[op.name].counts and not self._holds_all_or_none(op, own, threads)
-        ):
+        if REDUCTION_OPS[op.name].counts and not self._holds_all_or_none(op, own, threads):
             return 1, False
         return (own, threads > 1) if own > 1 and shape[-1] % (own * threads) == 0 else (1, False)
 
@@ -132,10 +130,6 @@ class ReductionLanes:
         weight = builder.to(builder.cast("arith.sitofp", count, element), shape)
         mask = self.index.mask([i for i in self.plan.over_axes(op) if i != axis])
         return weight if mask is None else builder.select(mask, weight, builder.fill(0.0, weight))
-
-
-def _is_weighted(op: ir.Operation) -> bool:
-    return op.name == "fuse.welford" and len(op.operands) > 1
 
 
 def without_ones(shape: Shape) -> Shape:
