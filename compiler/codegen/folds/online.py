@@ -9,9 +9,9 @@ from dataclasses import dataclass
 
 from ...ir.dialects import tt
 from ...mlir import ir
-from ..tile_builder import TileBuilder, exact_inverse, ordinary_constant, shape_of
-from ..tile_math import quotient_by_row
+from ..tile_builder import TileBuilder, ordinary_constant, shape_of
 from .fold import SHORT, Fold, Lanes, Part, filled, fold_parts
+from .moments import Center, both, corrected, divide, minus, plus, square, times
 from .reduce import Values, combine_kind, fold, fold_tree, reshaped
 
 
@@ -25,7 +25,8 @@ class Welford(Fold):
     Over a looped axis: each step computes the mean and m2 of the elements of the block that one thread holds,
     and Chan's formula adds them to the running pair (for one element that is Welford's update).  After the
     loop the lanes are combined at once.  Each has a mean and an m2 of its n points; with their common mean M,
-    M2 = sum(m2 + n*(mean - M)^2), corrected where the mean of equal lanes is not exact.
+    M2 = sum(m2 + n*(mean - M)^2), corrected where the mean of equal lanes is not exact.  Where there is one
+    lane, its mean and m2 are the results.
 
     ``exact``: up to this many equal elements, every sum is exact.  Two more kinds of sum of equal elements
     are exact.  One is a tree over a power of two of them: each of its sums is one element times a power of
@@ -49,15 +50,16 @@ class Welford(Fold):
         [total] = fold_parts(builder, held, parts, add)
         exact = self._holds(ordinary_constant(count))
         mean = divide(builder, total, count, exact)
-        deviations = apart = [_minus(builder, v, mean) for v in values]
         if exact:
-            apart = [_square(builder, v) for v in apart]
-        apart = [filled(builder, v, 0.0, lanes) for v, (_, lanes) in zip(apart, parts, strict=True)]
-        if exact:
-            return [mean, *fold_parts(builder, [[v] for v in apart], parts, add)]
-        held = [[v, _square(builder, v)] for v in apart]
-        better, m2 = corrected(builder, mean, fold_parts(builder, held, parts, both), count)
-        return [better, m2, deviations[0], _minus(builder, better, mean)]
+            apart = [square(builder, minus(builder, v, mean)) for v in values]
+            held = [[filled(builder, v, 0.0, lanes)] for v, (_, lanes) in zip(apart, parts, strict=True)]
+            return [mean, *fold_parts(builder, held, parts, add)]
+        about = Center.at(builder, mean)
+        deviations = [about.deviation(builder, v) for v in values]
+        apart = [filled(builder, v, 0.0, lanes) for v, (_, lanes) in zip(deviations, parts, strict=True)]
+        held = [[v, square(builder, v)] for v in apart]
+        better, m2 = corrected(builder, about, fold_parts(builder, held, parts, both), count)
+        return [better, m2, times(builder, deviations[0], about.unit), minus(builder, better, mean)]
 
     def start(self, builder: TileBuilder, elements: Sequence[ir.Type], lanes: Lanes) -> Values:
         zero = builder.constant(0.0, elements[0], lanes.folded)
@@ -72,7 +74,7 @@ class Welford(Fold):
         value = reshaped(builder, builder.to(operands[0], lanes.shape), lanes.owned)
         element = tt.element_of(value.type)
         one, before = builder.constant(1.0, element), builder.cast("arith.sitofp", iteration, element)
-        weight = builder.elementwise("arith.divf", [one, _plus(builder, before, one)])
+        weight = builder.elementwise("arith.divf", [one, plus(builder, before, one)])
         mean, m2 = state
         if lanes.own > 1:
             own, add = lanes.own_axis, combine_kind("sum")
@@ -80,23 +82,24 @@ class Welford(Fold):
                 [total] = fold(builder, [value], [own], add)
             else:
                 total = fold_tree(builder, value, own, add)
-            center = _times(builder, total, builder.constant(1.0 / lanes.own, element))
-            squares = _square(builder, _minus(builder, value, center))
+            center = times(builder, total, builder.constant(1.0 / lanes.own, element))
+            squares = square(builder, minus(builder, value, center))
             [spread] = fold(builder, [squares], [own], add)
-            deviation = _minus(builder, center, mean)
-            points = _times(builder, before, builder.constant(float(lanes.own), element))
-            moved = _times(builder, _square(builder, deviation), _times(builder, points, weight))
+            deviation = minus(builder, center, mean)
+            points = times(builder, before, builder.constant(float(lanes.own), element))
+            # Of the first block, deviation * 0 is 0; the square of a large deviation, times 0, would be NaN.
+            moved = times(builder, deviation, times(builder, points, weight))
             after = [
-                _plus(builder, mean, _times(builder, deviation, weight)),
-                _plus(builder, _plus(builder, m2, spread), moved),
+                plus(builder, mean, times(builder, deviation, weight)),
+                plus(builder, plus(builder, m2, spread), times(builder, deviation, moved)),
             ]
             if lanes.mask is None:
                 return after
             held = _all_held(builder, lanes)
             return [builder.select(held, new, old) for new, old in zip(after, state, strict=True)]
-        deviation = _minus(builder, value, mean)
-        moved = _plus(builder, mean, _times(builder, deviation, weight))
-        grown = _plus(builder, m2, _times(builder, deviation, _minus(builder, value, moved)))
+        deviation = minus(builder, value, mean)
+        moved = plus(builder, mean, times(builder, deviation, weight))
+        grown = plus(builder, m2, times(builder, deviation, minus(builder, value, moved)))
         if lanes.mask is None:
             return [moved, grown]
         return [builder.select(lanes.mask, moved, mean), builder.select(lanes.mask, grown, m2)]
@@ -108,84 +111,39 @@ class Welford(Fold):
         mean, m2 = lane_by_lane(builder, state, lanes)
         element = tt.element_of(mean.type)
         count = lanes.count(element)
+        if not lanes.axes:
+            if ordinary_constant(count) is not None:
+                return [mean, m2]
+            some = builder.cmpf("ogt", count, builder.fill(0.0, count))
+            return [builder.select(some, v, builder.fill(math.nan, v)) for v in (mean, m2)]
         add, held = combine_kind("sum"), math.prod(shape_of(mean)[axis] for axis in lanes.axes)
         if lanes.even:
-            weight = _times(builder, count, builder.constant(1.0 / held, element))
+            weight = times(builder, count, builder.constant(1.0 / held, element))
         elif lanes.own > 1:
             trips = [reshaped(builder, seen(element), lanes.owned)]
             trips = lane_by_lane(builder, fold(builder, trips, [lanes.own_axis], combine_kind("max")), lanes)
-            weight = _times(builder, trips[0], builder.fill(float(lanes.own), trips[0]))
+            weight = times(builder, trips[0], builder.fill(float(lanes.own), trips[0]))
         else:
             weight = seen(element)
         known = ordinary_constant(count)
         if known is not None and lanes.even and lanes.tree(shape_of(mean)):
             [total] = fold(builder, [mean], lanes.axes, add)
-            first, exact = _times(builder, total, builder.constant(1.0 / held, element)), True
+            first, exact = times(builder, total, builder.constant(1.0 / held, element)), True
         else:
             exact = self._holds(known)
-            [total] = fold(builder, [_times(builder, mean, weight)], lanes.axes, add)
+            [total] = fold(builder, [times(builder, mean, weight)], lanes.axes, add)
             first = divide(builder, total, count, exact)
-        apart = _minus(builder, mean, first)
-        weighted = _times(builder, apart, weight)
-        squares = _plus(builder, m2, _times(builder, weighted, apart))
         if exact:
+            apart = minus(builder, mean, first)
+            squares = plus(builder, m2, times(builder, times(builder, apart, weight), apart))
             return [first, *fold(builder, [squares], lanes.axes, add)]
-        return corrected(builder, first, fold(builder, [weighted, squares], lanes.axes, both), count)
+        about = Center.at(builder, first)
+        sums = fold(builder, about.sums(builder, mean, m2, weight), lanes.axes, both)
+        return corrected(builder, about, sums, count)
 
     def _holds(self, points: float | None) -> bool:
         """Whether sums of ``points`` equal elements are exact; ``points`` is None where it is not known."""
         return points is not None and points <= self.exact
-
-
-#: An m2 below this part of the sum of squares is rounding error only.  It is at least the error of two sums
-#: of squares and a product, for threads that add up 250 elements each.
-_ROUNDING = {"f32": 2.0**-14, "f64": 2.0**-43}
-
-
-def corrected(builder: TileBuilder, first: ir.Value, sums: Values, count: ir.Value) -> Values:
-    """The mean and m2 of n points, from a first approximation ``first`` of their mean and from ``sums``: the
-    sum ``total`` of the deviations from ``first``, and the sum ``squares`` of their squares.  The results are
-    first + total / n and squares - total^2 / n, the corrected two-pass algorithm (Chan, Golub and LeVeque
-    1983, Algorithms for computing the sample variance, eq. 1.7).  ``count``: n.
-
-    Errors.  Each thread adds k elements one by one; a tree adds the threads.  Let h be k plus the height of
-    the tree, and u half a unit in the last place of 1.  The first mean is wrong by up to h * u * mean(|x|);
-    for equal elements c, by k / 4 * u * |c| (``folds/simple.py``).  Without the correction, the square of
-    that error is added to the variance, and may exceed it where the mean is far from 0; deviations of equal
-    elements are then not 0.  With it, the mean is wrong by u * |mean| + h * u * mean(|x - first|), and m2 by
-    2 * h * u * squares.
-
-    Equal elements c have exact, equal deviations of a few units in the last place of c.  The mean of these is
-    wrong by a small part (2 * h * u) of itself, so that first plus it rounds to c.  Their m2 is a difference
-    of equal numbers, wrong by 2 * h * u * squares; so an m2 below that, or negative, becomes 0.  A row loses
-    its true m2 by this only if its elements differ by less than half a unit in the last place.
-
-    The mean is corrected only where it is at least the standard deviation.  Below that, the deviations cannot
-    improve it: x - first drops the same low bits of first for all x of one exponent, so that the mean of the
-    deviations is wrong by up to u * mean(|x|), which is many units of a mean near 0.  The first mean is then
-    as accurate as its sum.
-
-    If the sum of deviations is NaN or infinite, nothing is corrected: the mean is the first mean, which is
-    infinite where the sum of the row is.
-    """
-    total, squares = sums
-    finite = builder.cmpf("olt", builder.elementwise("math.absf", [total]), builder.fill(math.inf, total))
-    total = builder.select(finite, total, builder.fill(0.0, total))
-    known = ordinary_constant(count)
-    inverse = None if known is None else builder.fill(1.0 / known, count)
-    correction = divide(builder, total, count) if inverse is None else _times(builder, total, inverse)
-    m2 = _minus(builder, squares, _times(builder, total, correction))
-    rounding = _ROUNDING[str(tt.element_of(squares.type))]
-    least = _times(builder, squares, builder.fill(rounding, squares))
-    nothing, zero = builder.cmpf("olt", m2, least), builder.fill(0.0, m2)
-    far = builder.cmpf("oge", _times(builder, _square(builder, first), count), squares)
-    mean = _plus(builder, first, builder.select(far, correction, zero))
-    return [mean, builder.select(nothing, zero, m2)]
-
-
-def both(builder: TileBuilder, left: Sequence[ir.Value], right: Sequence[ir.Value]) -> Values:
-    """Adds two pairs elementwise, to fold two sums together."""
-    return [_plus(builder, a, b) for a, b in zip(left, right, strict=True)]
 
 
 def _all_held(builder: TileBuilder, lanes: Lanes) -> ir.Value:
@@ -196,35 +154,6 @@ def _all_held(builder: TileBuilder, lanes: Lanes) -> ir.Value:
     mask = reshaped(builder, builder.to(lanes.mask, lanes.shape), lanes.owned)
     [held] = fold(builder, [builder.cast("arith.extui", mask, "i32")], [lanes.own_axis], combine_kind("min"))
     return builder.cmpi("ne", held, builder.fill(0, held))
-
-
-def _square(builder: TileBuilder, value: ir.Value) -> ir.Value:
-    return _times(builder, value, value)
-
-
-def _plus(builder: TileBuilder, a: ir.Value, b: ir.Value) -> ir.Value:
-    return builder.elementwise("arith.addf", [a, b])
-
-
-def _minus(builder: TileBuilder, a: ir.Value, b: ir.Value) -> ir.Value:
-    return builder.elementwise("arith.subf", [a, b])
-
-
-def _times(builder: TileBuilder, a: ir.Value, b: ir.Value) -> ir.Value:
-    return builder.elementwise("arith.mulf", [a, b])
-
-
-def divide(builder: TileBuilder, a: ir.Value, b: ir.Value, precise: bool = False) -> ir.Value:
-    """a / b, rounded once if ``precise``, else exact to two units in the last place.  A product with a
-    rounded inverse would not do: Triton would contract it with a difference that follows, so that the number
-    subtracted there would not be the number added later.
-    """
-    inverse = exact_inverse(b)
-    if inverse is not None:
-        return _times(builder, a, builder.fill(inverse, b))
-    if precise and str(tt.element_of(a.type)) == "f32":
-        return quotient_by_row(builder, a, b)
-    return builder.elementwise("arith.divf", [a, b])
 
 
 @dataclass(frozen=True)

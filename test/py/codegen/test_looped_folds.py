@@ -76,12 +76,12 @@ def test_argument_in_a_loop(columns: int, index: str, kind: str) -> None:
 @pytest.mark.parametrize("columns", [1024, 1001, 300, 516, 1000, 1532, 2308, 2311])
 def test_mean_and_spread_in_a_loop(columns: int) -> None:
     """A thread folds its four elements first where no mask leaves out some of them alone: with masks in one
-    block of two, and in the last of several.  Rows far from zero, of one value, and with one value that is
-    far away.
+    block of two, and in the last of several.  Rows far from zero, of one value, which may be too large to be
+    squared, and with one value that is far away.
     """
     x = torch.randn(9, columns, generator=torch.Generator().manual_seed(0))
     x[1] += 1000.0
-    x[2] = 3.0
+    x[2], x[6] = 3.0, 1e30
     x[3, -1] = 1e6
     x[4, 0] = 1e6
     x[5, 10] = torch.nan
@@ -97,6 +97,19 @@ def test_mean_and_spread_in_a_loop(columns: int) -> None:
     torch.testing.assert_close(spread.double(), squares, rtol=1e-5, atol=1e-6, equal_nan=True)
 
 
+@pytest.mark.parametrize("name", ["looped", "looped by one"])
+@pytest.mark.parametrize("columns", [0, 1, 7])
+def test_mean_and_spread_of_an_unknown_number_of_columns(name: str, columns: int) -> None:
+    """Of none, both are missing."""
+    outputs = {"e": tensor(9), "q": tensor(9)}
+    case = Case(
+        {"d0": "9", "d1": "s0"}, {"x": tensor(9, "s0")}, outputs, SPREAD, {"s0": 40}, tile=ROW_TILES[name](40)
+    )
+    x = torch.randn(9, columns, generator=torch.Generator().manual_seed(0))
+    mean, spread = compare(case.text(), [x, columns], ApplyTiling())
+    assert mean.isnan().all() == spread.isnan().all() == (columns == 0)
+
+
 @pytest.mark.parametrize("weights", ["y[d0, d1]", "y[d1]", "y[d0]", "y[]"])
 @pytest.mark.parametrize("name", ROW_TILES)
 def test_mean_and_spread_by_weights(name: str, weights: str) -> None:
@@ -109,7 +122,7 @@ def test_mean_and_spread_by_weights(name: str, weights: str) -> None:
     source = torch.Generator().manual_seed(0)
     x = torch.randn(9, 40, generator=source)
     x[1] += 1000.0
-    x[2], x[3, -1] = 0.1, 1e6
+    x[2], x[3, -1], x[4], x[5] = 0.1, 1e6, 1e30, 5e19 * (1 + x[5] / 60)
     w = torch.randint(0, 4, shape, generator=source).float() if shape else torch.tensor(3.0)
     x = torch.where((w if weights != "y[d0]" else w[:, None]) == 0, torch.nan, x)
     tensors = {"x": tensor(9, 40), "y": tensor(*shape)}
@@ -125,7 +138,7 @@ def test_mean_and_spread_by_weights(name: str, weights: str) -> None:
     squares = ((exact - middle[:, None]).square() * counts).sum(1)
     torch.testing.assert_close(spread.double(), squares, rtol=1e-5, atol=1e-6, equal_nan=True)
     if weights != "y[d0]":
-        assert mean[2] == x[2, -1] and spread[2] == 0.0
+        assert mean[2] == x[2, -1] and mean[4] == x[4, -1] and spread[2] == spread[4] == 0.0
 
 
 @pytest.mark.parametrize("columns", [1000, 1001, 1022])

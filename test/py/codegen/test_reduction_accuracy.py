@@ -67,7 +67,7 @@ def others(x: Tensor) -> dict[str, Tensor]:
 
 def scales(x: Tensor, updated: bool) -> dict[str, Tensor]:
     """[rows, 1] each: what a result of exact rows ``x`` may be off by, in ``UNITS`` roundings of f32, by the
-    error bounds of the folds (``codegen/folds/online.py``).  ``updated``: means are kept and moved in
+    error bounds of the folds (``codegen/folds/moments.py``).  ``updated``: means are kept and moved in
     f32, for each block of a loop or slice of a row, so that deviations are off by half a unit of them.
     """
     variance, mean = torch.var_mean(x, 1, correction=0, keepdim=True)
@@ -170,3 +170,65 @@ def test_means_of_noise(length, dynamic):
     for ours, theirs, want in zip(Compiled(function, options, dynamic)(x), function(x), exact, strict=True):
         found, eager = ((t.double() - want).norm() / want.norm() for t in (ours, theirs))
         assert found <= FACTOR * (eager + U), (found, eager)
+
+
+#: Rows whose elements are equal, and those whose sum of squared deviations is infinite in f32 though the
+#: deviations are not.
+EQUAL, INFINITE = (1e30, -2e33, 1e26, 1.9e25, 3e19, 7.7e15), slice(6, 9)
+
+
+def large_rows(length: int) -> Tensor:
+    """[16, length] of f32: elements that are too large to be squared, or whose rounding is; the last rows are
+    ordinary.
+    """
+    at = torch.arange(length)
+    third, sign = at % 3 == 0, 1.0 - 2.0 * (at % 2)
+    noise = torch.randn(length, generator=torch.Generator().manual_seed(0))
+    rows = [torch.full((length,), value) for value in EQUAL]
+    rows += [torch.where(third, 1e30, 1.0000001e30), 1e30 * sign, torch.where(at == 5, 1e30, noise)]
+    rows += [1e20 * (1 + 1e-4 * noise), torch.where(third, 1e17, 1.0), 1e4 + noise, noise]
+    rows += [torch.where(at == length // 2, value, 1e30) for value in (math.inf, -math.inf, math.nan)]
+    return torch.stack(rows)
+
+
+@pytest.mark.parametrize(
+    ("length", "level", "dynamic", "columns"),
+    [
+        (1064, "planned", False, False), (1064, "planned", True, False), (40009, "planned", False, False),
+        (1064, "scheduled", False, False), (1064, "planned", False, True), (5003, "planned", False, True),
+    ],
+    ids=["whole", "looped", "unequal slices", "scheduled", "columns", "columns in slices"],
+)  # fmt: skip
+def test_elements_that_are_too_large_to_be_squared(length, level, dynamic, columns):
+    """The square of what the first mean is wrong by is infinite: equal elements have no variance all the
+    same.  Others have an infinite one, as in eager on a GPU.  That of missing and infinite elements is NaN.
+    """
+    x = large_rows(length)
+
+    def function(x: Tensor) -> tuple[Tensor, Tensor]:
+        return torch.var_mean(x, 0 if columns else 1, correction=0)
+
+    options = {"interpret_level": level, "hardware": "h200"}
+    variance, mean = Compiled(function, options, dynamic)(x.t().contiguous() if columns else x)
+    equal = slice(len(EQUAL))
+    assert torch.equal(variance[equal], torch.zeros(len(EQUAL))) and torch.equal(mean[equal], x[equal, 0])
+    assert (variance[INFINITE] == math.inf).all() and mean[INFINITE].isfinite().all()
+    assert variance[13:].isnan().all() and not mean[13:].isfinite().any()
+    want, centre = torch.var_mean(x.double(), 1, correction=0)
+    allowed = UNITS * U * (want + centre.abs() / UNITS * want.sqrt())
+    assert ((variance.double() - want).abs() <= allowed)[9:13].all(), (variance, want)
+    size = x.double().abs().mean(1)
+    assert ((mean.double() - centre).abs() <= UNITS * U * size)[:13].all(), (mean, centre)
+
+
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float64])
+def test_large_elements_of_other_types(dtype):
+    value = 1e30 if dtype == torch.bfloat16 else 1e250
+    x = torch.full((2, 1064), value, dtype=dtype)
+    x[1, ::2] *= -1
+
+    def function(x: Tensor) -> tuple[Tensor, ...]:
+        return *torch.var_mean(x, 1), F.layer_norm(x, x.shape[1:])
+
+    variance, mean, norm = Compiled(function, {"interpret_level": "planned", "hardware": "h200"}, False)(x)
+    assert variance.tolist() == [0.0, math.inf] and mean[0] == x[0, 0] and not norm.any()

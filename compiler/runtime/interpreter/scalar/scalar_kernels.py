@@ -332,8 +332,9 @@ def _moments(
     mean = total(value) / count
     mean = mean + _finite(total(value - mean) / count)  # corrects the rounding of a long sum
     apart = value - mean
-    rest = _finite(total(apart))  # left by the rounding of the mean
-    return mean, (total(apart.square()) - rest.square() / count).clamp_min(0.0)
+    rest, squares = total(apart), total(apart.square())  # rest: left by the rounding of the mean
+    m2 = (squares - rest * (rest / count)).clamp_min(0.0)
+    return mean, torch.where(squares.isfinite(), m2, squares)
 
 
 def _finite(correction: Tensor) -> Tensor:
