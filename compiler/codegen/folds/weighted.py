@@ -61,7 +61,8 @@ class WeightedWelford(Fold):
             weight = builder.select(builder.to(lanes.mask, lanes.weights), weight, builder.fill(0.0, weight))
         after = plus(builder, before, weight)
         part, zero = builder.elementwise("arith.divf", [weight, after]), builder.fill(0.0, weight)
-        part = _where(builder, weight, part, zero)
+        # The first mean has to be exactly the value: on a GPU, w / w may be off by a unit in the last place.
+        part = _where(builder, weight, _where(builder, before, part, builder.fill(1.0, part)), zero)
         value = _where(builder, weight, builder.to(value, lanes.shape), mean)
         apart = minus(builder, value, mean)
         moved = plus(builder, mean, times(builder, apart, part))

@@ -303,3 +303,21 @@ def test_a_product_computes_the_activation_behind_it(activation, bias):
     assert any("_addmm_activation" in launch.name for g in graphs for launch in g.launches)
     given[0][0, 0, 0] = torch.nan
     assert torch.equal(call(*given).isnan(), function(*given).isnan())
+
+
+@pytest.mark.parametrize("shape", [(1064, 40), (5003, 40), (1064, 1063), (40009, 3)])
+@pytest.mark.parametrize("dim", [0, 1])
+def test_equal_elements_have_no_variance(shape, dim):
+    """However large they are.  Others are as exact as in eager where their mean is far from 0, also in slices
+    of unequal lengths.
+    """
+    x = torch.randn(shape, device="cuda") + 1e3
+    lines = x if dim == 1 else x.t()
+    lines[0], lines[1], lines[2] = 1e30, 0.1, 1e30 * lines[2]
+    call, _ = compiled(lambda x: torch.var_mean(x, dim))
+    variance, mean = call(x)
+    assert variance[:2].tolist() == [0.0, 0.0] and torch.equal(mean[:2], lines[:2, 0])
+    assert variance[2] == torch.inf
+    exact, centre = torch.var_mean(x.double(), dim)
+    torch.testing.assert_close(variance[3:].double(), exact[3:], rtol=3e-4, atol=0)
+    torch.testing.assert_close(mean[3:].double(), centre[3:], rtol=1e-6, atol=0)
