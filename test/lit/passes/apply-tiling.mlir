@@ -211,14 +211,21 @@ module attributes {fuse.device = "cpu"} {
 // -----
 
 // Mean and squared deviations of a row in registers: the deviations from a first mean are summed beside their squares,
-// and correct both.
+// and correct both.  They are divided by 2^64, before they are squared, where the mean is at least as large.
 // CHECK-LABEL: @spread_of_f32
 // CHECK: %[[TOTAL:.*]] = "tt.reduce"(%[[X:.*]]) ({
 // CHECK: %[[FIRST:.*]] = arith.divf %[[TOTAL]], %{{.*}} : f32
+// CHECK: %[[SIZE:.*]] = math.absf %[[FIRST]] : f32
+// CHECK: %[[LARGE:.*]] = arith.cmpf oge, %[[SIZE]], %
+// CHECK: %[[UNIT:.*]] = arith.select %[[LARGE]], %
+// CHECK: %[[INVERSE:.*]] = arith.select %[[LARGE]], %
+// CHECK: arith.mulf %{{.*}} : tensor<1024xf32>
+// CHECK: arith.mulf %[[FIRST]], %[[INVERSE]] : f32
 // CHECK: arith.subf %[[X2:.*]], %{{.*}} : tensor<1024xf32>
 // CHECK: %[[D:.*]] = arith.select %
 // CHECK-NEXT: %[[SQUARE:.*]] = arith.mulf %[[D]], %[[D]] : tensor<1024xf32>
 // CHECK-NEXT: %[[SUMS:.*]]:2 = "tt.reduce_2"(%[[D]], %[[SQUARE]]) ({
+// CHECK: arith.cmpf olt, %[[SUMS]]#1, %
 // CHECK: %[[REST:.*]] = arith.select %{{.*}}, %[[SUMS]]#0, %
 // CHECK: %[[MOVED:.*]] = arith.mulf %[[REST]], %
 // CHECK: arith.mulf %[[REST]], %[[MOVED]] : f32
@@ -228,7 +235,8 @@ module attributes {fuse.device = "cpu"} {
 // CHECK: %[[ALL:.*]] = arith.mulf %[[TO]], %
 // CHECK: %[[FAR:.*]] = arith.cmpf oge, %[[ALL]], %[[SUMS]]#1 : f32
 // CHECK: %[[REST2:.*]] = arith.select %[[FAR]], %[[MOVED]], %
-// CHECK: arith.addf %[[FIRST]], %[[REST2]] : f32
+// CHECK: %[[REST3:.*]] = arith.mulf %[[REST2]], %[[UNIT]] : f32
+// CHECK: arith.addf %[[FIRST]], %[[REST3]] : f32
 func.func private @spread_of_f32(%x: tensor<8x1000xf32>, %o: tensor<8xf32>, %q: tensor<8xf32>) -> (tensor<8xf32>, tensor<8xf32>)
     attributes {fuse.kernel, fuse.dims = {d0 = "8", d1 = "1000"}, fuse.ties = array<i64: 1, 2>, fuse.tile = {axes = [{dims = ["d0"], block = 1 : i64, kind = "grid"}, {dims = ["d1"], block = 1024 : i64, kind = "resident"}], num_warps = 4 : i64, num_stages = 1 : i64}} {
   %true = arith.constant true
@@ -245,9 +253,10 @@ func.func private @spread_of_f32(%x: tensor<8x1000xf32>, %o: tensor<8xf32>, %q: 
 // x - mean is the difference of the deviation and of what the mean moved; that of another value is not.
 // CHECK-LABEL: @moved_deviations
 // CHECK: %[[FIRST:.*]] = arith.divf
-// CHECK: %[[D:.*]] = arith.subf %{{.*}} : tensor<1024xf32>
+// CHECK: %[[S:.*]] = arith.subf %{{.*}} : tensor<1024xf32>
 // CHECK: "tt.reduce_2"(
 // CHECK: %[[MEAN:.*]] = arith.addf %[[FIRST]], %
+// CHECK: %[[D:.*]] = arith.mulf %[[S]], %{{.*}} : tensor<1024xf32>
 // CHECK: %[[SHIFT:.*]] = arith.subf %[[MEAN]], %[[FIRST]] : f32
 // CHECK: %[[SPLAT:.*]] = "tt.splat"(%[[SHIFT]])
 // CHECK-NEXT: arith.subf %[[D]], %[[SPLAT]]
