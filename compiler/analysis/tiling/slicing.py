@@ -11,6 +11,7 @@ from ...ir.kernel import Access, over
 from ...ir.reductions import REDUCTION_OPS
 from ...ir.sizes import floor_power
 from ...mlir import ir
+from ..kernel.dependents import reached, visits_again
 from ..kernel.shape import KernelShape
 from ..kernel.shares import FEWEST, equal_shares, walk_shares
 from .choice import NoTiling
@@ -215,39 +216,20 @@ def _candidate(shape: KernelShape) -> tuple[str, ...] | None:
 
 def _feeds(shape: KernelShape, op: ir.Operation, dims: set[str]) -> bool:
     """Whether a reduction over other dims depends on ``op``."""
-    reached = _reached(shape, [op])
-    return any(r in reached and set(over(r)) != dims for r in shape.kernel.reductions)
-
-
-def visits_again(shape: KernelShape, dims: tuple[str, ...]) -> bool:
-    """Whether something at each point, of ``dims`` and of the other reduced dims, needs what is reduced over
-    the others: the gradient of a norm, whose rows are reduced first.
-    """
-    kernel, everything = shape.kernel, set(shape.reduced)
-    others = [op for op in kernel.reductions if not set(over(op)) & set(dims)]
-    return any(everything <= kernel.op_dims[op] for op in _reached(shape, others))
-
-
-def _reached(shape: KernelShape, roots: list[ir.Operation]) -> set[ir.Operation]:
-    """Everything that depends on the roots, without them."""
-    reached: set[ir.Operation] = set()
-    seeds = set(roots)
-    for op, producers in shape.producers.items():
-        if not (reached.isdisjoint(producers) and seeds.isdisjoint(producers)):
-            reached.add(op)
-    return reached
+    after = reached(shape, [op])
+    return any(r in after and set(over(r)) != dims for r in shape.kernel.reductions)
 
 
 def _depends(shape: KernelShape, op: ir.Operation, crossed: tuple[str, ...]) -> bool:
     """Whether ``op`` depends on a reduction over ``crossed``."""
     same = [r for r in shape.kernel.reductions if set(over(r)) == set(crossed)]
-    return op in _reached(shape, same)
+    return op in reached(shape, same)
 
 
 def _stores_at_points(shape: KernelShape, crossed: tuple[str, ...]) -> bool:
     """Whether something is stored at each point of the crossed dims that needs no reduction over them."""
     roots = [op for op in shape.kernel.reductions if set(over(op)) == set(crossed)]
-    after = _reached(shape, roots)
+    after = reached(shape, roots)
     return any(set(crossed) <= shape.kernel.op_dims[a.op] and a.op not in after for a in shape.kernel.stores)
 
 

@@ -8,10 +8,10 @@ from ...base.hardware import Hardware
 from ...ir.kernel import over
 from ...ir.sizes import ceil_power, floor_power
 from ...ir.tile import Axis, Tile
+from ..kernel.dependents import visits_again
 from ..kernel.shape import KernelShape
 from .choice import LARGE_REGISTERS, NoTiling, grid
 from .row_rules import ROW_ELEMENTS, both_ways, row_warps
-from .slicing import visits_again
 
 #: A program that walks over rows and reduces each has few loads in flight beside a barrier in every step:
 #: the next rows are loaded meanwhile, in three stages, by two programs of 8 warps for each multiprocessor.
