@@ -63,7 +63,12 @@ def wide_row_again(shape: KernelShape, hardware: Hardware) -> Tile | None:
         return None
     row = Axis(held, ceil_power(bound), "resident")
     axes = (*grid(shape.parallel, 1), Axis(rows, 1, "looped"), row)
-    return Tile(axes, _WIDE_WARPS, _walk_stages(shape, row.block, hardware), again=True)
+    # What all rows share is loaded before each reduction of a row, and once behind the last one.
+    times = 1 + sum(set(over(op)) <= set(held) for op in shape.kernel.reductions)
+    shared = [a for a in shape.kernel.loads if set(held) == shape.kernel.op_dims[a.op]]
+    step = row.block * sum(map(shape.element_bytes, (*loads, *shared * times)))
+    stages = next(n for n in range(_WALK_STAGES, 0, -1) if (n - 1) * step < hardware.shared_bytes)
+    return Tile(axes, _WIDE_WARPS, stages, again=True)
 
 
 def several_reductions(shape: KernelShape, hardware: Hardware) -> Tile:
