@@ -77,29 +77,40 @@ class TileKernel(TileStreams):
             op.erase()
         return grid
 
-    def _stages(self) -> None:
-        """The code of one block."""
+    def _stages(self, done: frozenset[ir.Operation] = frozenset()) -> None:
+        """The code of one block, without that of the ops ``done``."""
         for stage in range(self.plan.last + 1):
             for op in self.plan.between(stage):
-                self._emit(op)
+                if op not in done:
+                    self._emit(op)
             if self.plan.roots(stage):
                 self._loop(stage)
         for op in self.plan.between(self.plan.last + 1):
             self._emit(op)
 
     def _blocks_in_turn(self) -> list[Expr]:
-        """The code of a program that goes through blocks: its own number, then every ``programs``-th one."""
+        """The code of a program that goes through blocks: its own number, then every ``programs``-th one.
+        Where nothing is summed in a loop, what all blocks have in common is computed before, and Triton
+        copies what the next block reads while it computes one.
+        """
         builder, tile = self.builder, self.tile
         self._bases()
         self._describe()
+        common = frozenset(self.plan.common()) if tile.looped is None else frozenset()
+        for op in self.plan.ops:
+            if op in common:
+                self._emit(op)
         counts = [self.index.block_count(i) for i, axis in enumerate(tile.axes) if axis.kind == "grid"]
         blocks = math.prod(counts, start=const(1))
         step, first = builder.constant(tile.programs, "i32"), program_id(builder, 0)
         loop = scf.ForOp(first, self.index.scalar(blocks), step, [])
-        loop.operation.attributes["tt.flatten"] = ir.UnitAttr.get()
+        if tile.looped is not None:
+            loop.operation.attributes["tt.flatten"] = ir.UnitAttr.get()
+        elif tile.num_stages > 1:
+            loop.operation.attributes["tt.num_stages"] = builder.attribute(tile.num_stages)
         with builder.inside(loop.body):
             program_ids(tile, self.index, builder, loop.induction_variable)
-            self._stages()
+            self._stages(common)
             scf.YieldOp([])
         return [const(min(tile.programs, blocks.constant or tile.programs))]
 

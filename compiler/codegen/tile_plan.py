@@ -90,6 +90,20 @@ class KernelPlan:
                         needed.add(owner.operation)
         return [op for op in self.ops if op in needed]
 
+    def common(self) -> set[ir.Operation]:
+        """The ops that do the same in all programs: they run over no grid axis, read nothing that the kernel
+        writes, write nothing and assert nothing.
+        """
+        cut = {i for i, axis in enumerate(self.tile.axes) if axis.kind == "grid"}
+        written = {access.argument for access in self.kernel.stores}
+        kept = {op for argument in written for op in self._loads_of(argument)}
+        found = set[ir.Operation]()
+        for op in self.ops:
+            made = all(isinstance(v.owner, ir.Block) or v.owner.operation in found for v in op.operands)
+            if made and not cut & {*self.axes[op]} and op not in kept and op.name not in (*STORES, *ASSERTS):
+                found.add(op)
+        return found
+
     def missing_grid_axes(self, op: ir.Operation) -> tuple[int, ...]:
         """Grid axes with more than one program that ``op`` does not run over."""
         return tuple(

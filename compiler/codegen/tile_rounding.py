@@ -85,8 +85,12 @@ class Rounding:
         return self.builder.rounded(value) if shape_of(value) else None
 
     def _packed(self, rounding: ir.Operation, narrow: ir.Type) -> bool:
-        """Whether a rounded value is not a sum or product, or is one of numbers of the narrow type."""
+        """Whether a rounded value is not a sum or product, or is one of numbers of the narrow type.  A
+        product of matrices is a sum in f32.
+        """
         source = rounding.operands[0]
+        if defining_op(source, "fuse.dot") is not None:
+            return False
         if not any(defining_op(source, name) for name in _ARITHMETIC):
             return True
         return all(self.is_exact(operand, narrow) for operand in source.owner.operation.operands)

@@ -35,9 +35,10 @@ class Tile:
 
     ``group``: how many blocks of the last but one grid axis programs go through before the next block of the
     last one.  1: all blocks of the last grid axis first.  ``programs``: so many programs go through all
-    blocks of the grid, and copy tiles by descriptors (``codegen/products/tile_streams.py``).  0: a program
-    for each block.  ``again``: between two reductions of a row that it holds, a loop keeps what it has
-    loaded, and computes again what it made of that (``codegen/tile_again.py``).
+    blocks of the grid, and copy tiles by descriptors where they sum in a loop
+    (``codegen/products/tile_streams.py``).  0: a program for each block.  ``again``: between two reductions
+    of a row that it holds, a loop keeps what it has loaded, and computes again what it made of that
+    (``codegen/tile_again.py``).
     """
 
     axes: tuple[Axis, ...]

@@ -11,7 +11,7 @@ and with GELU behind them.
 """
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from ...base.hardware import Hardware
@@ -25,7 +25,7 @@ MOST_FEW = 64
 #: Blocks of rows and of columns.
 _ROWS, _COLUMNS = (128, 64, 32, 16), (256, 128, 64, 32, 16)
 #: Bytes of a row of operands in shared memory: the widest swizzle of Hopper's products.
-_ROW_BYTES = 128
+ROW_BYTES = 128
 #: Rows that the tensor cores of a group of four warps multiply at once.
 _TENSOR_ROWS = 64
 #: The part of the peak that tensor cores reach where operands arrive in time, and with fewer rows than that.
@@ -49,9 +49,9 @@ _LITTLE = 4
 #: Bytes of a result, as a rule.
 _RESULT_BYTES = 2
 #: Shared memory that Triton keeps beside the operands.
-_SPARE_BYTES = 4096
+SPARE_BYTES = 4096
 #: Registers of a thread beside the sums.
-_OTHER_REGISTERS = 40
+OTHER_REGISTERS = 40
 #: Stages of the loop, the first one of equal ones; two where shared memory holds no more.
 _STAGES, _LEAST_STAGES = (4, 3, 6), 2
 #: Results of a tiny block, and microseconds that it takes for each row of shared memory of a step, whatever
@@ -64,14 +64,10 @@ _SUMMED_ROWS, _NARROW_ROWS, _NARROW_COLUMNS = (1, 2), 4, 32
 #: peak that it reaches; summed elements; warps.
 _SCALAR_BLOCKS: dict[int, float] = {64: 0.8, 32: 0.4, 16: 0.15}
 _SCALAR_SUMMED, _SCALAR_WARPS = 16, 4
-#: Sums that a thread of such a program holds where it holds columns: factors are in its registers, too.
-_SCALAR_HELD = 16
 #: Blocks of m, n and k, warps, stages and group of programs that go through several blocks; the fewest steps
 #: of one; the part of the peak that they reach; microseconds between two blocks.
 _IN_TURN, _LEAST_STEPS = (128, 256, 64, 8, 3, 8), 4
 _REACHED_IN_TURN, _BLOCK_STARTS = 0.84, 0.35
-#: The most columns that a program holds.
-_MOST_HELD = 512
 
 
 @dataclass(frozen=True)
@@ -132,7 +128,7 @@ class ProductForm:
         """Blocks of what is summed."""
         wide = ELEMENT_BYTES[self.element]
         least = LEAST_BYTES if wide == 1 else LEAST_EXTENT
-        blocks = (rows * _ROW_BYTES // wide for rows in _SUMMED_ROWS)
+        blocks = (rows * ROW_BYTES // wide for rows in _SUMMED_ROWS)
         return tuple(dict.fromkeys(max(least, min(block, ceil_power(self.k))) for block in blocks))
 
 
@@ -224,7 +220,7 @@ def microseconds(form: ProductForm, blocks: Blocks, hardware: Hardware) -> float
     multiply += computed * blocks.k / slots
     step = max(at_once * multiply, at_once * read, _LATENCY / max(1, blocks.num_stages - 1))
     if form.on_tensor_cores and blocks.m * blocks.n <= _TINY:
-        step = max(step, at_once * _TINY_STEP * blocks.k * ELEMENT_BYTES[form.element] / _ROW_BYTES)
+        step = max(step, at_once * _TINY_STEP * blocks.k * ELEMENT_BYTES[form.element] / ROW_BYTES)
     points = at_once * blocks.m * blocks.n
     behind = points * form.behind / slots
     behind *= _OVERLAPPED if at_once > 1 else 1.0
@@ -246,9 +242,9 @@ def _stage_bytes(form: ProductForm, rows: int, columns: int, summed: int) -> int
 
 def _at_once(form: ProductForm, blocks: Blocks, hardware: Hardware) -> int:
     """Programs that an SM runs at once, as far as shared memory and registers go."""
-    shared = blocks.num_stages * _stage_bytes(form, blocks.m, blocks.n, blocks.k) + _SPARE_BYTES
+    shared = blocks.num_stages * _stage_bytes(form, blocks.m, blocks.n, blocks.k) + SPARE_BYTES
     threads = hardware.warp * blocks.num_warps
-    registers = blocks.m * blocks.n * form.sums + _OTHER_REGISTERS * threads
+    registers = blocks.m * blocks.n * form.sums + OTHER_REGISTERS * threads
     most_warps = hardware.max_warps // blocks.num_warps
     return max(1, min(hardware.shared_bytes // shared, hardware.registers // registers, most_warps))
 
@@ -275,7 +271,7 @@ def _candidates(form: ProductForm, hardware: Hardware) -> Iterator[Blocks]:
             if rows * columns * form.sums // (32 * warps) > form.registers:
                 continue
             for summed in _summed(form, columns, hardware):
-                for stages in _stages(form, rows, columns, summed, hardware):
+                for stages in stages_of(form, rows, columns, summed, hardware):
                     yield _grouped(form, Blocks(rows, columns, summed, warps, stages), hardware)
 
 
@@ -283,21 +279,21 @@ def _summed(form: ProductForm, columns: int, hardware: Hardware) -> tuple[int, .
     """Blocks of what is summed, for blocks of so many columns.  Longer ones were measured of more weights
     than the L2 cache holds.
     """
-    long = _NARROW_ROWS * _ROW_BYTES // ELEMENT_BYTES[form.element]
+    long = _NARROW_ROWS * ROW_BYTES // ELEMENT_BYTES[form.element]
     plain = ELEMENT_BYTES[form.element] == 2 and not form.left_slots + form.right_slots and form.sums == 1
     large = form.n * form.k * form.right_bytes > hardware.l2_bytes and form.batch == 1
     narrow = plain and large and form.m <= LEAST_EXTENT and columns == _NARROW_COLUMNS
     return (*form.summed, long) if narrow else form.summed
 
 
-def _stages(form: ProductForm, rows: int, columns: int, summed: int, hardware: Hardware) -> tuple[int, ...]:
+def stages_of(form: ProductForm, rows: int, columns: int, summed: int, hardware: Hardware) -> tuple[int, ...]:
     """How many blocks of operands shared memory is to hold: at least two, or one where there is only one, and
     no more than there are.
     """
     if form.k <= summed:
         return (1,)
     stage = _stage_bytes(form, rows, columns, summed)
-    most = min((hardware.shared_bytes - _SPARE_BYTES) // stage, -(-form.k // summed))
+    most = min((hardware.shared_bytes - SPARE_BYTES) // stage, -(-form.k // summed))
     return tuple(n for n in _STAGES if n <= most) or ((most,) if most >= _LEAST_STAGES else ())
 
 
@@ -337,39 +333,3 @@ def microseconds_in_turn(form: ProductForm, blocks: Blocks, hardware: Hardware) 
     multiply = 2 * blocks.m * blocks.n * -(-form.k // blocks.k) * blocks.k / rate
     stored = blocks.m * blocks.n * _RESULT_BYTES / (hardware.bandwidth / hardware.sm_count * 1e3)
     return -(-tiles // blocks.programs) * (multiply + stored + _BLOCK_STARTS) + _TILE_STARTS
-
-
-@dataclass(frozen=True)
-class HeldBlocks:
-    """Blocks of a program that holds all columns of something: those of the other sides, in order."""
-
-    free: tuple[int, ...]
-    k: int
-    num_warps: int
-    num_stages: int
-
-
-def held_blocks(
-    form: ProductForm, held: Sequence[int], free: Sequence[int], hardware: Hardware, spilled: int = 0
-) -> HeldBlocks | None:
-    """Blocks for a kernel that holds ``held`` columns, whose other sides have ``free`` points: rows first,
-    then columns of the last product.  None where the sums do not fit in registers.  ``spilled``: as in
-    ``blocks_for``.
-    """
-    others = [max(LEAST_EXTENT, ceil_power(min(n, max(_COLUMNS)))) for n in free[1:]]
-    columns = sum(held) + sum(others)
-    found: list[HeldBlocks] = []
-    most = _BARE + 1
-    small = _BARE if form.on_tensor_cores else _SCALAR_HELD
-    for rows in _ROWS:
-        for warps in (4, 8):
-            sums = rows * columns // (32 * warps)
-            fits = sums < most and columns <= _MOST_HELD
-            # Two stages hold operands as they are read; one, which always fits, as they are multiplied.
-            stages = _stages(form, rows, max(held), form.summed[0], hardware) or (1,)
-            if rows <= max(LEAST_EXTENT, ceil_power(free[0])) and fits:
-                if most > small:  # what came before is too large
-                    found.clear()
-                found.append(HeldBlocks((rows, *others), form.summed[0], warps, stages[0]))
-                most = sums
-    return found[min(spilled, len(found) - 1)] if found else None

@@ -11,14 +11,20 @@ from ...ir.kernel import over, string
 from ...ir.sizes import ceil_power
 from ...ir.tile import Axis, Tile
 from ...mlir import ir
+from ..contraction.held import (
+    Columns,
+    HeldForm,
+    Resident,
+    aligned_columns,
+    free_blocks,
+    least_columns,
+    peak_columns,
+)
 from ..contraction.plan import contraction_plan
 from ..contraction.slots import slots_of
 from ..contraction.tiles import (
-    LEAST_BYTES,
-    LEAST_EXTENT,
     Blocks,
     ProductForm,
-    held_blocks,
     planned,
     ranked_blocks,
 )
@@ -157,57 +163,111 @@ class Products:
         return sum(self.shape.element_bytes(a) for a in loads) or 2
 
     def whole(self, held: DimClass, least: int | None = None) -> int:
-        """The block of dims that a program holds all points of, by default of dims that a product is cut
-        along.  Raises ``NoTiling``."""
+        """The block, of at least so many points, of dims that a program holds all points of; by default of
+        dims that a product is cut along.  Raises ``NoTiling``.
+        """
         bound = self.shape.bound(held.dims)
         if bound is None:
             raise NoTiling(
                 f"a program would have to hold all points of {list(held.dims)}, which have no bound"
             )
-        narrow = any("8" in str(v.type)[:2] for op in self.shape.kernel.products for v in op.operands)
-        least = least or (LEAST_BYTES if narrow else LEAST_EXTENT)
-        return max(ceil_power(bound), least)
+        return max(ceil_power(bound), least or self.least)
+
+    @property
+    def least(self) -> int:
+        """The fewest points of a block that a product reads."""
+        operands = [v for op in self.shape.kernel.products for v in op.operands]
+        return max(least_columns(str(v.type)) for v in operands)
+
+    @cached_property
+    def chained(self) -> bool:
+        """Whether a product sums along the columns of another one."""
+        return any(c.held and _SUMMED in c.roles for c in self.sides)
+
+    @cached_property
+    def held_form(self) -> HeldForm:
+        """What a program that holds columns computes and reads.  Raises ``NoTiling``."""
+        held, free = ([c for c in self.sides if c.held is kind] for kind in (True, False))
+        if not free:
+            raise NoTiling("something is reduced along the rows and along the columns of its products")
+        rows, *others = free
+        points = tuple(self.shape.points(c.dims) for c in free)
+        aligned = least = self.least
+        if self.chained and self.form.on_tensor_cores:
+            read = (*held, *others, *self.summed)
+            aligned = aligned_columns([self.shape.bound(c.dims) for c in read], self.form.element)
+
+        def blocks(least: int) -> dict[DimClass, int]:
+            cut = zip(others, free_blocks(points[1:], least), strict=True)
+            return {c: self.whole(c, least) for c in held} | dict(cut)
+
+        products = []
+        for number in range(len(self.shape.kernel.products)):
+            made = next(c for c in (*held, *others) if c.roles[number] in (_LEFT, _RIGHT))
+            summed = next((c for c in held if c.roles[number] == _SUMMED), None)
+            products.append(Columns(made, summed))
+        return HeldForm(
+            self.form,
+            peak=peak_columns(products, blocks(least)),
+            aligned_peak=peak_columns(products, blocks(aligned)),
+            widest=max(self.whole(c, aligned) for c in held),
+            free=points,
+            least=least,
+            aligned=aligned,
+            resident=self._resident(rows),
+        )
+
+    def _resident(self, rows: DimClass) -> Resident | None:
+        """What a program of a chain reads that goes through blocks of rows.  None where it is no chain, where
+        anything but the rows is cut into blocks, and where all that is read depends on the rows.
+        """
+        kernel, shape = self.shape.kernel, self.shape
+        others = [c for c in self.classes if c != rows]
+        whole = {*self.sides, *self.summed} >= {*others} and all(shape.bound(c.dims) for c in others)
+        if not whole or not self.chained:
+            return None
+        blocks = {c: self.whole(c) for c in others}
+        weights = row = result = 0
+        for access in (*kernel.loads, *kernel.stores):
+            dims = kernel.op_dims[access.op]
+            size = math.prod(n for c, n in blocks.items() if dims & {*c.dims}) * shape.element_bytes(access)
+            if access in kernel.stores:
+                result = max(result, size)
+            elif dims & {*rows.dims}:
+                row += size
+            else:
+                weights += size
+        return Resident(weights, row, result) if weights else None
 
     def tile(
-        self, blocks: dict[DimClass, int], summed: int, warps: int, stages: int, group: int, programs: int = 0
+        self,
+        blocks: dict[DimClass, int],
+        summed: int,
+        warps: int,
+        stages: int,
+        group: int,
+        programs: int = 0,
+        least: int | None = None,
     ) -> Tile:
-        """The tile with these blocks, in their order, and of ``summed`` points of what is summed."""
+        """The tile with these blocks, in their order, and of ``summed`` points of what is summed.  ``least``:
+        as in ``whole``.
+        """
         shape = self.shape
         outer = [c for c in self.classes if c not in blocks and c not in self.summed]
-        axes = [Axis(c.dims, block, "resident" if c.held else "grid") for c, block in blocks.items()]
+        whole = {c for c in blocks if c.held}
+        if programs and whole:  # they go through blocks of rows
+            bounds = {c: shape.bound(c.dims) for c in blocks}
+            whole |= {c for c, bound in bounds.items() if bound is not None and bound <= blocks[c]}
+        axes = [Axis(c.dims, block, "resident" if c in whole else "grid") for c, block in blocks.items()]
         for c in self.summed:
             bound = shape.bound(c.dims)
             if c == self.summed[0] and (bound is None or bound > summed):
                 axes.append(Axis(c.dims, summed, "looped"))
             else:
-                axes.append(Axis(c.dims, self.whole(c), "resident"))
+                axes.append(Axis(c.dims, self.whole(c, least), "resident"))
         dims = tuple(d for d in shape.order if any(d in c.dims for c in outer))
         tile = Tile((*grid(dims, 1), *axes), warps, stages, group, programs)
-        return tile if tile.looped is not None else replace(tile, num_stages=1)
-
-
-def held_columns(subject: Products, hardware: Hardware) -> Tile | None:
-    """A block of rows for each program, which holds all columns that later reductions or products cross.
-
-    When: something is reduced along rows or columns of a product, by a reduction or by another product.
-    Why: what is reduced then never leaves the program's registers.  Raises ``NoTiling`` where there are too
-    many columns to hold.
-    """
-    held = [c for c in subject.sides if c.held]
-    if not held:
-        return None
-    extents = {c: subject.whole(c) for c in held}
-    free = [c for c in subject.sides if not c.held]
-    if not free:
-        raise NoTiling("something is reduced along the rows and along the columns of its products")
-    points = [subject.shape.points(c.dims) for c in free]
-    spilled = subject.shape.spilled
-    blocks = held_blocks(subject.form, list(extents.values()), points, hardware, spilled)
-    if blocks is None:
-        raise NoTiling(f"a program would hold {sum(extents.values())} columns of its products at once")
-    chosen = dict(zip(free, blocks.free, strict=True)) | extents
-    ordered = {c: chosen[c] for c in subject.sides}
-    return subject.tile(ordered, blocks.k, blocks.num_warps, blocks.num_stages, 1)
+        return tile if tile.looped is not None or programs else replace(tile, num_stages=1)
 
 
 def blocks_of_products(subject: Products, hardware: Hardware) -> Tile:

@@ -14,7 +14,7 @@ from typing import Any
 from ...base.hardware import Hardware
 from ...ir.tile import Tile
 from ..kernel.shape import KernelShape
-from . import column_rules, few_row_rules, pointwise_rules, product_rules, row_rules, walk_rules
+from . import column_rules, few_row_rules, held_rules, pointwise_rules, product_rules, row_rules, walk_rules
 from .choice import Choice, TilingFamily, TilingRule
 
 
@@ -36,7 +36,8 @@ FAMILIES: tuple[TilingFamily[Any], ...] = (
         subject=product_rules.Products,
         rules=(
             TilingRule("weights-in-slices", few_row_rules.weights_in_slices),
-            TilingRule("held-columns", product_rules.held_columns),
+            TilingRule("rows-in-turn", held_rules.rows_in_turn),
+            TilingRule("held-columns", held_rules.held_columns),
             TilingRule("blocks-of-products", product_rules.blocks_of_products),
         ),
     ),

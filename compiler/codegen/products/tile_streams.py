@@ -1,8 +1,9 @@
-"""Tiles of a product that are copied by descriptors, in programs that go through several blocks.
+"""Tiles of a product that are copied by descriptors, in programs that go through several blocks and sum in a
+loop.
 
-``fuse.tile`` with ``programs`` says so.  Each program makes a descriptor of each matrix, then loops over its
-blocks, and inside over what is summed.  Triton makes one loop of both (``tt.flatten``), so that the first
-tiles of the next block are copied while the result of this one is stored.
+``fuse.tile`` with ``programs`` and a looped axis says so.  Each program makes a descriptor of each matrix,
+then loops over its blocks, and inside over what is summed.  Triton makes one loop of both (``tt.flatten``),
+so that the first tiles of the next block are copied while the result of this one is stored.
 """
 
 from collections.abc import Mapping
@@ -27,12 +28,16 @@ class TileStreams(TileProducts):
 
     def __init__(self, kernel: Kernel, tile: Tile) -> None:
         super().__init__(kernel, tile)
-        found = streams_of(kernel) if tile.programs else {}
-        if found is None or (tile.programs and tile.looped is None):
+        if tile.programs and not kernel.products:
             raise TilingError(
-                "programs that go through several blocks need one product of two matrices of 16-bit "
-                "elements, which is summed in a loop and whose factors and result lie in rows of a multiple "
-                "of 16 bytes",
+                "programs that go through several blocks need a product of tiles (fuse.dot)",
+                kernel.func.location,
+            )
+        found = streams_of(kernel) if tile.programs and tile.looped is not None else {}
+        if found is None:
+            raise TilingError(
+                "programs that go through several blocks and sum in a loop need one product of two matrices "
+                "of 16-bit elements, whose factors and result lie in rows of a multiple of 16 bytes",
                 kernel.func.location,
             )
         self.streams: Mapping[ir.Operation, Stream] = found

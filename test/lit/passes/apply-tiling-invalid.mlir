@@ -194,7 +194,7 @@ module attributes {fuse.device = "cpu"} {
 
 // Programs that go through several blocks copy tiles of 16-bit elements, and this result has 32 bits.
 module attributes {fuse.device = "cpu"} {
-  // expected-error @+1 {{apply-tiling: kernel @k: programs that go through several blocks need one product of two matrices of 16-bit elements, which is summed in a loop and whose factors and result lie in rows of a multiple of 16 bytes}}
+  // expected-error @+1 {{apply-tiling: kernel @k: programs that go through several blocks and sum in a loop need one product of two matrices of 16-bit elements, whose factors and result lie in rows of a multiple of 16 bytes}}
   func.func private @k(%x: tensor<200x104xbf16>, %w: tensor<104x328xbf16, #fuse.layout<"104,328", "1,104", "0", "">>, %s: tensor<200xbf16>, %o: tensor<200x328xf32>) -> tensor<200x328xf32>
       attributes {fuse.kernel, fuse.dims = {d0 = "200", d1 = "328", d2 = "104"}, fuse.ties = array<i64: 3>,
                   fuse.tile = {axes = [{dims = ["d0"], block = 32 : i64, kind = "grid"}, {dims = ["d1"], block = 64 : i64, kind = "grid"}, {dims = ["d2"], block = 32 : i64, kind = "looped"}], group = 2 : i64, num_warps = 4 : i64, num_stages = 2 : i64, programs = 3 : i64}} {
@@ -245,5 +245,18 @@ func.func private @k(%x: tensor<8x64xf32>, %o: tensor<8xf32>) -> tensor<8xf32>
   %v = "fuse.load"(%x, %true, %zero) {at = ["d0", "d1"]} : (tensor<8x64xf32>, i1, f32) -> f32
   %s = "fuse.reduce"(%v) {kind = "sum", over = ["d1"]} : (f32) -> f32
   %r = "fuse.store"(%o, %s, %true) {at = ["d0"], mode = "set"} : (tensor<8xf32>, f32, i1) -> tensor<8xf32>
+  return %r : tensor<8xf32>
+}
+
+// -----
+
+// Programs go through blocks of products only.
+// expected-error @+1 {{apply-tiling: kernel @k: programs that go through several blocks need a product of tiles (fuse.dot)}}
+func.func private @k(%x: tensor<8xf32>, %o: tensor<8xf32>) -> tensor<8xf32>
+    attributes {fuse.kernel, fuse.dims = {d0 = "8"}, fuse.ties = array<i64: 1>, fuse.tile = {axes = [{dims = ["d0"], block = 4 : i64, kind = "grid"}], num_warps = 4 : i64, num_stages = 1 : i64, programs = 2 : i64}} {
+  %true = arith.constant true
+  %zero = arith.constant 0.0 : f32
+  %v = "fuse.load"(%x, %true, %zero) {at = ["d0"]} : (tensor<8xf32>, i1, f32) -> f32
+  %r = "fuse.store"(%o, %v, %true) {at = ["d0"], mode = "set"} : (tensor<8xf32>, f32, i1) -> tensor<8xf32>
   return %r : tensor<8xf32>
 }

@@ -1,5 +1,5 @@
 """The table of tiling rules: a kernel for each rule of ``row_rules``, ``column_rules``, ``walk_rules``,
-``pointwise_rules`` and ``product_rules``, and what the table promises.
+``pointwise_rules``, ``product_rules`` and ``held_rules``, and what the table promises.
 """
 
 import inspect
@@ -26,6 +26,7 @@ from rule_cases import (
     SUM,
     WEIGHED,
     WIDENED,
+    chain,
     components,
     dynamic,
     matmul,
@@ -38,7 +39,6 @@ from rule_cases import (
 )
 from tiling_cases import NORM, SOFTMAX, Case, parsed, tensor
 
-from fuse_mlir.compiler.analysis.contraction.tiles import ProductForm, held_blocks
 from fuse_mlir.compiler.analysis.kernel.shape import KernelShape
 from fuse_mlir.compiler.analysis.tiling.choice import NoTiling, TilingFamily, TilingRule
 from fuse_mlir.compiler.analysis.tiling.rules import FAMILIES, choose
@@ -51,6 +51,10 @@ KERNELS = {
     "weights-in-slices": (
         WIDENED,
         "d3 resident 2, d1 grid 32, d0 grid 8, d2 looped 128; 2 warps, 4 stages",
+    ),
+    "rows-in-turn": (
+        chain(262144),
+        "d0 grid 64, d1 resident 64, d3 resident 64, d2 resident 64; 4 warps, 2 stages",
     ),
     "held-columns": (
         matmul(65536, 64, 128, COLUMN_MAXIMA),
@@ -382,6 +386,19 @@ def test_of_two_classes_without_a_bound_one_can_be_looped_over():
         chosen(replace(matrix("s0", "s1", ROWS_AND_COLUMNS), sizes=sizes))
 
 
+def test_programs_that_sum_in_a_loop_go_through_blocks_of_rows_and_columns():
+    """Columns that one block holds, too: blocks are numbered along both."""
+    case = matmul(262144, 256, 512, "%h = arith.truncf %c : f32 to bf16\nstore h -> o[d0, d1]")
+    tile = chosen(replace(case, outputs={"o": tensor(262144, 256, element="bf16")})).tile
+    assert tile.programs > 0 and [axis.kind for axis in tile.axes] == ["grid", "grid", "looped"]
+
+
+def test_few_rows_of_a_chain_have_a_program_for_each_block():
+    assert chosen(chain(262144)).tile.programs > 0
+    choice = chosen(chain(4096))
+    assert (choice.rule, choice.tile.programs) == ("held-columns", 0)
+
+
 def test_what_cannot_be_held_has_no_tile():
     with pytest.raises(NoTiling, match="forward and reverse scans over"):
         chosen(matrix(4, 1 << 18, scans("d1")))
@@ -410,24 +427,6 @@ def test_a_program_holds_rows_or_columns():
     case = Case(dims, {"x": tensor(64, 4, 16), "w": tensor(16, 64)}, {"o": tensor(64)}, body)
     with pytest.raises(NoTiling, match="along the rows and along the columns of its products"):
         chosen(case)
-
-
-@pytest.mark.parametrize(("element", "rows"), [("bf16", 128), ("f32", 16)])
-def test_a_thread_without_tensor_cores_holds_fewer_sums(element, rows):
-    """Its factors are in registers, too: held for 128 rows, they would spill."""
-    form = ProductForm(8192, 256, 64, element=element)
-    blocks = held_blocks(form, [256], [8192], hardware_named("h200"))
-    assert blocks is not None and blocks.free == (rows,)
-
-
-def test_held_columns_that_are_read_wide_have_one_stage():
-    """Two blocks of 512 columns of float32 do not fit in shared memory, and such a kernel has been formed."""
-    narrow, wide = (
-        held_blocks(ProductForm(8192, 512, 256, right_bytes=n), [512], [8192], hardware_named("h200"))
-        for n in (2, 4)
-    )
-    assert narrow is not None and wide is not None
-    assert (narrow.num_stages, wide.num_stages) == (3, 1)
 
 
 def test_few_rows_have_a_stage_less_where_shared_memory_does_not_hold_them():

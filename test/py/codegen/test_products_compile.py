@@ -3,10 +3,12 @@ meanwhile, and nothing spills.
 """
 
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from cubins import usage
+from sass import sass, unwritten
 from tiled_cubins import compiled
 from tiling_cases import Case, tensor
 
@@ -133,6 +135,55 @@ def test_products_without_a_loop(case: Case, tmp_path: Path) -> None:
     cubin = compiled(case)
     assert usage(cubin, tmp_path).spilled == 0
     assert "wgmma.mma_async" in cubin.ptx
+
+
+def test_programs_that_go_through_rows_copy_the_next_block_and_round_in_pairs(tmp_path: Path) -> None:
+    rounded = "%c0 = arith.truncf %c : f32 to bf16\n%c1 = arith.extf %c0 : bf16 to f32\n"
+    body = LOADS + DOT + rounded + SOFTMAX.replace("fold max c[", "fold max c1[").replace("%c,", "%c1,")
+    cubin = compiled(
+        replace(CHAIN, body=(body + stored("g")).replace("o[d0, d1]", "o[d0, d3]").replace("ELEMENT", "bf16"))
+    )
+    assert usage(cubin, tmp_path).spilled == 0
+    assert "wgmma.mma_async" in cubin.ptx and "cp.async" in cubin.ptx
+    assert "cvt.rn.bf16x2.f32" in cubin.ptx and "cvt.rn.bf16.f32" not in cubin.ptx
+
+
+@pytest.mark.parametrize(
+    ("rows", "columns"),
+    [(4096, 32), (4096, 4), (262144, 4)],
+    ids=["32, a program for each block", "4, a program for each block", "4, in turn"],
+)
+def test_a_chain_that_ends_in_few_columns(rows: int, columns: int, tmp_path: Path) -> None:
+    """ptxas 12.8 adds up a register that nothing wrote where tiles with rows of 128 bytes and tiles with
+    shorter ones take the same place in shared memory.
+    """
+    sizes = {"x": (rows, 64), "w": (64, 64), "v": (64, columns)}
+    case = Case(
+        {**CHAIN.dims, "d0": str(rows), "d3": str(columns)},
+        {name: tensor(*size, element="bf16") for name, size in sizes.items()},
+        {"o": tensor(rows, columns, element="bf16")},
+        CHAIN.body,
+    )
+    cubin = compiled(case)
+    assert usage(cubin, tmp_path).spilled == 0
+    assert unwritten(sass(cubin, tmp_path)) == []
+    assert cubin.ptx.count("wgmma.mma_async") >= 8
+
+
+def test_registers_that_nothing_wrote_are_found() -> None:
+    text = """
+        /*0020*/  S2UR UR6, SR_CTAID.Y ;
+        /*0030*/  ULDC.64 UR8, c[0x0][0x210] ;
+        /*0040*/  @P0 LDG.E.128 R8, desc[UR8][R4.64] ;
+        /*0050*/  UMOV UR12, 0x40000040 ;
+        /*0060*/  UMOV UR14, UR9 ;
+        /*0070*/  UMOV UR15, UR6 ;
+        /*0080*/  HGMMA.64x64x16.F32.BF16 R56, R88, gdesc[UR12].tnspB, RZ, !UPT ;
+        /*0090*/  HGMMA.64x64x16.F32.BF16 R56, gdesc[UR12].tnspB, RZ, !UPT ;
+        /*00a0*/  UIADD3 UR4, UP0, UR7, 0x20, URZ ;
+    """
+    assert [said.split()[0] for said in unwritten(text)] == ["HGMMA.64x64x16.F32.BF16", "UIADD3"]
+    assert "gdesc" in unwritten(text)[0] and "UR7" in unwritten(text)[1]
 
 
 @pytest.mark.parametrize("element", ["f32", "f64"])

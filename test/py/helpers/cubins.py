@@ -21,19 +21,20 @@ class Usage:
 
 def usage(cubin: CompiledCubin, folder: Path) -> Usage:
     """Registers a thread and local bytes, read from the cubin by cuobjdump."""
-    tool = _tool("cuobjdump")
-    if tool is None:
+    found = tool("cuobjdump")
+    if found is None:
         pytest.skip("cuobjdump is not installed")
     path = folder / "k.cubin"
     path.write_bytes(cubin.cubin)
-    text = subprocess.run([tool, "-res-usage", str(path)], capture_output=True, text=True, check=True).stdout
+    text = subprocess.run([found, "-res-usage", str(path)], capture_output=True, text=True, check=True).stdout
     return Usage(
         int(re.search(r"REG:(\d+)", text)[1]),
         int(re.search(r"LOCAL:(\d+)", text)[1]) + int(re.search(r"STACK:(\d+)", text)[1]),
     )
 
 
-def _tool(name: str) -> str | None:
+def tool(name: str) -> str | None:
+    """Where a tool of CUDA is that comes with Triton, or that is installed; None where it is not."""
     import triton
 
     bundled = Path(triton.__file__).parent / "backends" / "nvidia" / "bin" / name

@@ -1,0 +1,50 @@
+"""Rules for products whose columns a program holds: of softmaxes and norms of products, and of chains."""
+
+from ...base.hardware import Hardware
+from ...ir.tile import Tile
+from ..contraction.held import HeldBlocks, held_blocks
+from .choice import NoTiling
+from .product_rules import Products
+
+
+def rows_in_turn(subject: Products, hardware: Hardware) -> Tile | None:
+    """Each program goes through several blocks of rows, with all weights of a chain of products in shared
+    memory, and loads the rows of the next block while it computes one.
+
+    When: products sum along the columns of other products, nothing is summed in a loop, shared memory holds
+    the weights, enough warps are at work (``contraction/held.py``), and there are at least three blocks of
+    rows for two programs.  Why: a program for each block of rows would load all weights again, and compute
+    nothing meanwhile.  Raises ``NoTiling`` as ``held_columns``.
+    """
+    blocks = _held_blocks(subject, hardware)
+    return None if blocks is None or not blocks.programs else _held_tile(subject, blocks)
+
+
+def held_columns(subject: Products, hardware: Hardware) -> Tile | None:
+    """A block of rows for each program, which holds all columns that later reductions or products cross.
+
+    When: something is reduced along rows or columns of a product, by a reduction or by another product.
+    Why: what is reduced then never leaves the program's registers.  Raises ``NoTiling`` where there are too
+    many columns to hold.
+    """
+    blocks = _held_blocks(subject, hardware)
+    return None if blocks is None else _held_tile(subject, blocks)
+
+
+def _held_blocks(subject: Products, hardware: Hardware) -> HeldBlocks | None:
+    """The blocks of programs that hold columns; None where nothing is reduced along columns."""
+    if not any(c.held for c in subject.sides):
+        return None
+    form = subject.held_form
+    blocks = held_blocks(form, hardware, subject.shape.spilled)
+    if blocks is None:
+        raise NoTiling(f"a program would hold {form.peak} columns of its products at once")
+    return blocks
+
+
+def _held_tile(subject: Products, blocks: HeldBlocks) -> Tile:
+    free = iter(blocks.free)
+    chosen = {c: subject.whole(c, blocks.least) if c.held else next(free) for c in subject.sides}
+    return subject.tile(
+        chosen, blocks.k, blocks.num_warps, blocks.num_stages, 1, blocks.programs, blocks.least
+    )
