@@ -2,7 +2,7 @@
 
 import math
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from ..analysis.kernel.precision import COARSE, IMPLICIT
@@ -71,6 +71,10 @@ class _Body:
                 found = found | dims
         return found
 
+    def points_of(self, op: ir.Operation) -> dict[str, Expr]:
+        """The dims of the operands' points, with their extents."""
+        return {name: self.dims[name] for name in self.dims_of(op)}
+
     def names(self, expressions: tuple[Expr, ...], indices: int, what: str) -> frozenset[str]:
         """The dims in expressions that may also name sizes and ``indices`` loaded indices."""
         used: set[str] = set()
@@ -103,6 +107,9 @@ def verify_kernel(func: ir.Operation, report: Report) -> Accesses | None:
     block = func.regions[0].blocks[0]
     body = _Body(report, dims, symbols, {argument: n for n, argument in enumerate(block.arguments)})
     body.versions.update(body.arguments)
+    multiplies = any(view.operation.name == "fuse.dot" for view in block.operations)
+    if not multiplies:
+        report.check(func, _countable, dims, "fuse.dims")
     tiled_by = report.check(func, _tile, func, dims)
     for argument, number in body.arguments.items():
         if isinstance(argument.type, ir.RankedTensorType):
@@ -119,6 +126,8 @@ def verify_kernel(func: ir.Operation, report: Report) -> Accesses | None:
             rule = _scalar
         report.check(op, _coarse, op)
         dims_of_results = report.check(op, rule, body, op)
+        if multiplies:
+            report.check(op, _countable, body.points_of(op), "the dims of an op")
         if dims_of_results:
             for result in op.results:
                 body.value_dims[result] = dims_of_results
@@ -161,13 +170,17 @@ def _dims(func: ir.Operation, symbols: dict[str, int]) -> dict[str, Expr]:
             )
         if extent.constant is not None and extent.constant < 0:
             raise Broken(f"expected {name} to have an extent of at least 0, got {extent}")
+    return dims
+
+
+def _countable(dims: Mapping[str, Expr], what: str) -> None:
+    """Whether 64-bit integers can number the points of dims."""
     points = math.prod(max(extent.constant or 1, 1) for extent in dims.values())
     if points > MOST_POINTS:
         raise Broken(
-            f"expected the constant extents of fuse.dims to have a product of at most {MOST_POINTS}, "
+            f"expected the constant extents of {what} to have a product of at most {MOST_POINTS}, "
             f"got {points}"
         )
-    return dims
 
 
 def _tile(func: ir.Operation, dims: dict[str, Expr]) -> Tile | None:

@@ -21,6 +21,7 @@ from .plan import plan_of
 from .product import Product
 from .roofline import margin, unmeasured
 from .surroundings import Surroundings
+from .tensor_cores import FEW
 
 #: The most columns of a product of a chain, and its fewest rows.
 _WIDEST, _FEWEST_ROWS = 128, 4096
@@ -29,6 +30,9 @@ _MOST_BETWEEN = 16
 #: The part of tensor cores' peak that products reach which wait for each other, and the part of the bandwidth
 #: of device memory.  Neither hides the other: a program loads, multiplies, then stores.
 _REACHED, _BANDWIDTH = 0.4, 0.5
+#: What is no reason against a last product of few columns: that they are few, and the strides of its weights,
+#: which are loaded once.
+_OF_FEW = ("few-rows", "strides")
 #: Microseconds that a chain takes beside a launch.
 _STARTS = 2.0
 
@@ -127,7 +131,8 @@ def _is_narrow(product: Product, around: Surroundings) -> bool:
     if rows is None or columns is None or columns > _WIDEST or rows < _FEWEST_ROWS:
         return False
     alone = replace(around.cost(product), reduced=False, behind=None)  # what is around it is of the chain
-    return unmeasured(product, alone) is None
+    reason = unmeasured(product, alone)
+    return reason is None or (1 < columns <= FEW and reason.rule in _OF_FEW)
 
 
 def _step(product: Product, narrow: Mapping[ir.Value, Product], around: Surroundings) -> _Step | None:
@@ -139,7 +144,7 @@ def _step(product: Product, narrow: Mapping[ir.Value, Product], around: Surround
         value = pending.pop()
         if value in makers or value in between or value in outer:
             continue
-        if value in narrow:
+        if value in narrow and not _has_few(narrow[value]):
             makers[value] = narrow[value]
         elif around.is_scalar(value) and len(between) < _MOST_BETWEEN:
             between[value] = value.owner.operation
@@ -155,6 +160,12 @@ def _step(product: Product, narrow: Mapping[ir.Value, Product], around: Surround
     reduces = any(op.name in REDUCTIONS for v in inner if v in between for op in around.body(between[v]))
     read = {root_of(v) for op in inside - {product.result.owner.operation} for v in around.read_by(op)}
     return _Step(tuple(makers.values()), frozenset(inner), frozenset(read - inner), reduces)
+
+
+def _has_few(product: Product) -> bool:
+    """Whether it has so few columns that it can only be the last of a chain."""
+    columns = product.size("right").constant
+    return columns is not None and columns <= FEW
 
 
 def _fits(maker: Product, product: Product) -> bool:

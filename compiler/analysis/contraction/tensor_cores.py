@@ -50,9 +50,11 @@ def multiplies(rows: int, others: int, summed: int, element: str) -> bool:
 
 
 def reason_to_sum(shape: KernelShape, op: ir.Operation) -> Summed | None:
-    """Why a ``fuse.dot`` is no product of tiles; None where it is one."""
+    """Why a ``fuse.dot`` is no product of tiles; None where it is one.  A product of few columns is one where
+    it ends a chain: the tile that it reads is another product's result.
+    """
     rows, columns = (shape.points(tuple(side)) for side in _sides(shape, op))
-    if min(rows, columns) <= FEW and not _alone(shape):
+    if min(rows, columns) <= FEW and not _alone(shape) and not _ends_chain(shape, op, rows, columns):
         return Summed("few-rows", f"{rows} rows and {columns} columns: at most {FEW} of one of them")
     first, second, made = (str(v.type) for v in (*op.operands, *op.results))
     if first != second or first in _SUMMED or ACCUMULATORS.get(first) != made:
@@ -102,3 +104,29 @@ def _alone(shape: KernelShape) -> bool:
     products, kernel = shape.kernel.products, shape.kernel
     alone = len(kernel.reductions) == len(products) <= _MOST_PRODUCTS and not kernel.scans
     return alone and all(weights_of(shape, op) for op in products)
+
+
+def _ends_chain(shape: KernelShape, op: ir.Operation, rows: int, columns: int) -> bool:
+    """Whether a product reads another one's result, of many rows, and has few columns but more than one; or
+    the same with rows and columns exchanged.
+    """
+    many = [v for v, side in zip(op.operands, (rows, columns), strict=True) if side > FEW]
+    return min(rows, columns) > 1 and any(_of_tiles(shape, v) for v in many)
+
+
+def _of_tiles(shape: KernelShape, value: ir.Value) -> bool:
+    """Whether a value is made of results of products, all of them products of tiles."""
+    found, seen, pending = False, set[ir.Operation](), [value]
+    while pending:
+        owner = pending.pop().owner
+        if isinstance(owner, ir.Block) or owner.operation in seen:
+            continue
+        made = owner.operation
+        seen.add(made)
+        if made.name == "fuse.dot":
+            if reason_to_sum(shape, made) is not None:
+                return False
+            found = True
+        else:
+            pending += made.operands
+    return found

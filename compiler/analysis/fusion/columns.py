@@ -13,8 +13,8 @@ columns are few.
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from ...ir.kernel import MOST_POINTS
 from ...ir.sizes import ceil_power
+from ..contraction.held import Columns, peak_columns
 from ..kernel.accesses import Crossing, points
 from .form import FusionTrial
 from .plan import FusionPlan, Instance
@@ -62,7 +62,7 @@ def held_by_products(t: FusionTrial, crossed: Iterable[frozenset[str]]) -> froze
             return _NONE  # a program holds rows or columns, of one matrix of a batch
     if any(t.estimate(points(plan.extents, _rows(t, [p]))) <= t.limits.block[0] for p in products):
         return _NONE  # it is multiplied and summed, and has no tiles
-    return frozenset().union(*columns) if _fit(t, columns, bool(chained)) and _pays(t, inner) else _NONE
+    return frozenset().union(*columns) if _fit(t, products, columns) and _pays(t, inner) else _NONE
 
 
 def _product(plan: FusionPlan, instance: Instance, x: Crossing) -> _Product:
@@ -71,15 +71,23 @@ def _product(plan: FusionPlan, instance: Instance, x: Crossing) -> _Product:
     return _Product(over, plan.image(instance, x.dims) - over, (left - right, right - left))
 
 
-def _fit(t: FusionTrial, columns: set[frozenset[str]], chain: bool) -> bool:
-    """Whether a program can hold columns of so many products, in blocks of powers of two."""
+def _fit(t: FusionTrial, products: list[_Product], columns: set[frozenset[str]]) -> bool:
+    """Whether a program can hold the columns of products, in blocks of powers of two."""
     plan, limits = t.planned, t.limits
-    most, few = limits.chained if chain else limits.columns, limits.block[0]
-    extents = [points(plan.extents, along).constant for along in columns]
-    known = [extent for extent in extents if extent is not None and few < extent <= most]
-    if len(known) < len(extents) or sum(map(ceil_power, known)) > limits.columns:
-        return False
-    return t.estimate(points(plan.extents, plan.extents)) <= MOST_POINTS
+    made = [
+        Columns(
+            next(along for along in columns if along <= p.kept),
+            next((along for along in columns if along <= p.over), None),
+        )
+        for p in products
+    ]
+    summed = {product.summed for product in made}
+    most, few = limits.columns if summed == {None} else limits.chained, limits.block[0]
+    last = {product.made for product in made if product.summed is not None} - summed
+    least = {c: 1 if c in last else few for c in columns}  # few columns of other products are no tiles
+    extents = {along: points(plan.extents, along).constant for along in columns}
+    blocks = {c: ceil_power(n) for c, n in extents.items() if n is not None and least[c] < n <= most}
+    return len(blocks) == len(extents) and peak_columns(made, blocks) <= limits.columns
 
 
 def _pays(t: FusionTrial, inner: frozenset[str]) -> bool:

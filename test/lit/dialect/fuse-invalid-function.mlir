@@ -46,6 +46,20 @@ func.func private @k(%o: tensor<8xf32>) -> tensor<8xf32>
 
 // -----
 
+// .. nor where products are summed, of one of them
+func.func private @k(%x: tensor<134217728xbf16>, %w: tensor<134217728xbf16>, %o: tensor<8xf32>) -> tensor<8xf32>
+    attributes {fuse.kernel, fuse.dims = {d0 = "134217728", d1 = "134217728"}, fuse.ties = array<i64: 2>} {
+  %true = arith.constant true
+  %zero = arith.constant 0.0 : bf16
+  %a = "fuse.load"(%x, %true, %zero) {at = ["d0"]} : (tensor<134217728xbf16>, i1, bf16) -> bf16
+  %b = "fuse.load"(%w, %true, %zero) {at = ["d1"]} : (tensor<134217728xbf16>, i1, bf16) -> bf16
+  // expected-error@+1 {{'fuse.dot' op expected the constant extents of the dims of an op to have a product of at most 4503599627370496, got 18014398509481984}}
+  %s = "fuse.dot"(%a, %b) {over = ["d0"]} : (bf16, bf16) -> f32
+  return %o : tensor<8xf32>
+}
+
+// -----
+
 // one tie a result
 // expected-error@+1 {{'func.func' op expected one tie for each of 1 results, got fuse.ties of 0}}
 func.func private @k(%o: tensor<8xf32>) -> tensor<8xf32>

@@ -315,3 +315,89 @@ module attributes {fuse.device = "cpu"} {
     return %r : tensor<2x1024xf32>
   }
 }
+
+// -----
+
+// Must not fire: the three columns end a chain, so tensor cores compute them of the tile that the first product made.
+// CHECK-LABEL: func.func private @ends
+// CHECK-COUNT-2: fuse.dot
+module attributes {fuse.device = "cpu"} {
+  func.func @main(%x0: tensor<4096x64xbf16>, %w0: tensor<64x64xbf16>, %v0: tensor<64x3xbf16>) -> tensor<4096x3xbf16> {
+    %o0 = "fuse.empty"() {syms = []} : () -> tensor<4096x3xbf16>
+    %y0 = call @ends(%x0, %w0, %v0, %o0) : (tensor<4096x64xbf16>, tensor<64x64xbf16>, tensor<64x3xbf16>, tensor<4096x3xbf16>) -> tensor<4096x3xbf16>
+    return %y0 : tensor<4096x3xbf16>
+  }
+  func.func private @ends(%x: tensor<4096x64xbf16>, %w: tensor<64x64xbf16>, %v: tensor<64x3xbf16>, %o: tensor<4096x3xbf16>) -> tensor<4096x3xbf16>
+      attributes {fuse.kernel, fuse.dims = {d0 = "4096", d1 = "64", d2 = "64", d3 = "3"}, fuse.ties = array<i64: 3>} {
+    %true = arith.constant true
+    %zero = arith.constant 0.0 : bf16
+    %a = "fuse.load"(%x, %true, %zero) {at = ["d0", "d2"]} : (tensor<4096x64xbf16>, i1, bf16) -> bf16
+    %b = "fuse.load"(%w, %true, %zero) {at = ["d2", "d1"]} : (tensor<64x64xbf16>, i1, bf16) -> bf16
+    %s = "fuse.dot"(%a, %b) {over = ["d2"]} : (bf16, bf16) -> f32
+    %h = arith.truncf %s : f32 to bf16
+    %q = "fuse.load"(%v, %true, %zero) {at = ["d1", "d3"]} : (tensor<64x3xbf16>, i1, bf16) -> bf16
+    %t = "fuse.dot"(%h, %q) {over = ["d1"]} : (bf16, bf16) -> f32
+    %z = arith.truncf %t : f32 to bf16
+    %r = "fuse.store"(%o, %z, %true) {at = ["d0", "d3"], mode = "set"} : (tensor<4096x3xbf16>, bf16, i1) -> tensor<4096x3xbf16>
+    return %r : tensor<4096x3xbf16>
+  }
+}
+
+// -----
+
+// Three columns of a product of three columns: no tile is there to read.
+// SAID: analysis: expand-dots: few-rows: 4096 rows and 3 columns: at most 4 of one of them [thrice]
+// SAID: analysis: expand-dots: few-rows: 4096 rows and 3 columns: at most 4 of one of them [thrice]
+// CHECK-LABEL: func.func private @thrice
+// CHECK-NOT: fuse.dot
+// CHECK: return
+module attributes {fuse.device = "cpu"} {
+  func.func @main(%x0: tensor<4096x64xbf16>, %w0: tensor<64x3xbf16>, %v0: tensor<3x3xbf16>) -> tensor<4096x3xbf16> {
+    %o0 = "fuse.empty"() {syms = []} : () -> tensor<4096x3xbf16>
+    %y0 = call @thrice(%x0, %w0, %v0, %o0) : (tensor<4096x64xbf16>, tensor<64x3xbf16>, tensor<3x3xbf16>, tensor<4096x3xbf16>) -> tensor<4096x3xbf16>
+    return %y0 : tensor<4096x3xbf16>
+  }
+  func.func private @thrice(%x: tensor<4096x64xbf16>, %w: tensor<64x3xbf16>, %v: tensor<3x3xbf16>, %o: tensor<4096x3xbf16>) -> tensor<4096x3xbf16>
+      attributes {fuse.kernel, fuse.dims = {d0 = "4096", d1 = "3", d2 = "64", d3 = "3"}, fuse.ties = array<i64: 3>} {
+    %true = arith.constant true
+    %zero = arith.constant 0.0 : bf16
+    %a = "fuse.load"(%x, %true, %zero) {at = ["d0", "d2"]} : (tensor<4096x64xbf16>, i1, bf16) -> bf16
+    %b = "fuse.load"(%w, %true, %zero) {at = ["d2", "d1"]} : (tensor<64x3xbf16>, i1, bf16) -> bf16
+    %s = "fuse.dot"(%a, %b) {over = ["d2"]} : (bf16, bf16) -> f32
+    %h = arith.truncf %s : f32 to bf16
+    %q = "fuse.load"(%v, %true, %zero) {at = ["d1", "d3"]} : (tensor<3x3xbf16>, i1, bf16) -> bf16
+    %t = "fuse.dot"(%h, %q) {over = ["d1"]} : (bf16, bf16) -> f32
+    %z = arith.truncf %t : f32 to bf16
+    %r = "fuse.store"(%o, %z, %true) {at = ["d0", "d3"], mode = "set"} : (tensor<4096x3xbf16>, bf16, i1) -> tensor<4096x3xbf16>
+    return %r : tensor<4096x3xbf16>
+  }
+}
+
+// -----
+
+// A single column is no tile.
+// CHECK-LABEL: func.func private @column
+// CHECK: fuse.dot
+// CHECK-NOT: fuse.dot
+// CHECK: return
+module attributes {fuse.device = "cpu"} {
+  func.func @main(%x0: tensor<4096x64xbf16>, %w0: tensor<64x64xbf16>, %v0: tensor<64x1xbf16>) -> tensor<4096x1xbf16> {
+    %o0 = "fuse.empty"() {syms = []} : () -> tensor<4096x1xbf16>
+    %y0 = call @column(%x0, %w0, %v0, %o0) : (tensor<4096x64xbf16>, tensor<64x64xbf16>, tensor<64x1xbf16>, tensor<4096x1xbf16>) -> tensor<4096x1xbf16>
+    return %y0 : tensor<4096x1xbf16>
+  }
+  func.func private @column(%x: tensor<4096x64xbf16>, %w: tensor<64x64xbf16>, %v: tensor<64x1xbf16>, %o: tensor<4096x1xbf16>) -> tensor<4096x1xbf16>
+      attributes {fuse.kernel, fuse.dims = {d0 = "4096", d1 = "64", d2 = "64", d3 = "1"}, fuse.ties = array<i64: 3>} {
+    %true = arith.constant true
+    %zero = arith.constant 0.0 : bf16
+    %a = "fuse.load"(%x, %true, %zero) {at = ["d0", "d2"]} : (tensor<4096x64xbf16>, i1, bf16) -> bf16
+    %b = "fuse.load"(%w, %true, %zero) {at = ["d2", "d1"]} : (tensor<64x64xbf16>, i1, bf16) -> bf16
+    %s = "fuse.dot"(%a, %b) {over = ["d2"]} : (bf16, bf16) -> f32
+    %h = arith.truncf %s : f32 to bf16
+    %q = "fuse.load"(%v, %true, %zero) {at = ["d1", "d3"]} : (tensor<64x1xbf16>, i1, bf16) -> bf16
+    %t = "fuse.dot"(%h, %q) {over = ["d1"]} : (bf16, bf16) -> f32
+    %z = arith.truncf %t : f32 to bf16
+    %r = "fuse.store"(%o, %z, %true) {at = ["d0", "d3"], mode = "set"} : (tensor<4096x1xbf16>, bf16, i1) -> tensor<4096x1xbf16>
+    return %r : tensor<4096x1xbf16>
+  }
+}

@@ -40,6 +40,10 @@ def layers(x, *weights):
     return x @ weights[-1]
 
 
+def branches(x, *weights):
+    return sum(F.relu(x @ w) @ v for w, v in zip(weights[::2], weights[1::2], strict=True))
+
+
 def gated(g, u):
     return F.silu(g) * u
 
@@ -75,8 +79,10 @@ CASES = {
     # Each block of columns would compute the statistics of its rows again.
     "a norm in front": (lambda x, w: rms(x) @ w, (X, W), 2),
     "softmax of weights in front": (lambda x, w: x @ w.softmax(1), (X, W), 2),
-    # A program holds at most 512 columns, in blocks of powers of two: 128 for each of these.
-    "five layers": (layers, (of(48, 72), *(of(72, 72) * 72**-0.5 for _ in range(5))), 2),
+    # A program holds at most 512 columns at once, in blocks of powers of two: 128 for each of these, so those
+    # of two layers, and not those of five branches.
+    "five layers": (layers, (of(48, 72), *(of(72, 72) * 72**-0.5 for _ in range(5))), 1),
+    "five branches": (branches, (X, *(of(*s) * 72**-0.5 for _ in range(5) for s in ((K, 72), (72, 88)))), 3),
     "two softmaxes": (
         lambda x, w, v: (x @ w).softmax(-1).amax(-1) + (x @ v).softmax(-1).amax(-1),
         (X, of(K, 272), of(K, 200)),
