@@ -8,6 +8,7 @@ from ..compiler.analysis.contraction.few_rows import FewRows
 from ..compiler.analysis.contraction.plan import plan_of
 from ..compiler.analysis.contraction.product import Product
 from ..compiler.analysis.contraction.roofline import bounded_rows, unmeasured
+from ..compiler.analysis.contraction.small import unmeasured_small
 from ..compiler.analysis.contraction.surroundings import Surroundings
 from ..compiler.base.hardware import Hardware
 from ..compiler.base.options import Products
@@ -82,6 +83,11 @@ class ChooseLibraries(AnalysisPass):
     On a GPU, ``auto`` makes kernels of all products that sum at most 4 elements, of any sizes and types (rule
     ``short``): transforms of points and colours, products of small matrices, outer products.  Such a product
     is pointwise work (``unroll-reductions``), bound by bytes, and fuses like it.
+
+    Small products are weighed by estimates of their own (``small.py``), in bf16, f16 and f32: sums of 5 to 16
+    elements with at most 16 columns, and batches of dot products and of matrices times vectors.  The library
+    runs a program for each matrix of a batch, so that 262144 dot products of 64 elements take it ten times as
+    long as a kernel.  Rows and batches may be of any size, also unknown ones; the estimates take their hints.
 
     The library keeps products of more rows where more than casts lies between a reduction and a factor (rule
     ``front``), and where more than one tensor as large as the result is read behind the product (``beside``).
@@ -162,12 +168,14 @@ class ChooseLibraries(AnalysisPass):
         if product.is_short and self.products == "auto":
             return _Choice(True, "short", "", {"summed": product.size("summed").constant or 0})
         cost, few = around.cost(product), FewRows.of(product, self.max_rows)
-        rows, reason = None, None
-        if not isinstance(few, FewRows):
+        tiled = plan = plan_of(product, cost, around.hints, hardware)
+        reason = None
+        if plan.small:
+            reason = unmeasured_small(product)
+        elif not isinstance(few, FewRows):
             rows = bounded_rows(product, cost, known, around.hints)
             reason = unmeasured(product, cost, rows is not None) if self.tensor_cores == "all" else few
-        plan = plan_of(product, cost, around.hints, hardware)
-        tiled = plan if rows is None else plan_of(product, cost, around.hints, hardware, rows)
+            tiled = plan if rows is None else plan_of(product, cost, around.hints, hardware, rows)
         kernel, library, margin = (
             tiled.kernel_microseconds(cost),
             plan.library_microseconds(cost),

@@ -6,6 +6,9 @@ from itertools import product
 from typing import ClassVar
 
 from ..compiler.analysis.contraction.product import SHORT
+from ..compiler.analysis.contraction.small import is_one_by_one
+from ..compiler.analysis.contraction.tiles import ProductForm
+from ..compiler.analysis.kernel.shape import KernelShape
 from ..compiler.base.remarks import Remarks
 from ..compiler.ir.kernel import REDUCTIONS, Kernel, kernel_ties, over, string
 from ..compiler.ir.reductions import FOLD_KINDS
@@ -45,7 +48,10 @@ class UnrollReductions(AnalysisPass):
         %v1 = "fuse.load"(%x, %true, %zero) {at = ["d0", "1"]} : (tensor<8x2xf32>, i1, f32) -> f32
         %s = arith.addf %v0, %v1 : f32
 
-    A ``fuse.dot`` over as few elements becomes multiplications, in the type of its result, and additions.
+    A ``fuse.dot`` over as few elements becomes multiplications, in the type of its result, and additions.  So
+    does one over 5 to 16 elements, whatever ``max_points`` and ``max_ops`` are, if it has at most 16 rows or
+    columns and tensor cores would not multiply it, or would be left idle (``is_one_by_one`` in
+    ``compiler/analysis/contraction/small.py``).
 
     A ``fuse.scan`` over as few elements becomes the same copies.  An element that comes later joins where the
     point is at it or behind it.  The dim stays::
@@ -135,17 +141,26 @@ class UnrollReductions(AnalysisPass):
             if extent is None or extent < 1:
                 return False
             points *= extent
-        if points > self.max_points:
-            return False
         reductions = [op for op in kernel.reductions if set(over(op)) & dims]
         inside = [op for op, used in kernel.op_dims.items() if used & dims and op not in reductions]
-        if len(inside) * points > self.max_ops:
+        few = points <= self.max_points and len(inside) * points <= self.max_ops
+        if not few and not all(_is_small_product(kernel, op) for op in reductions):
             return False
         if any(
             op.name in REDUCTIONS or op.name in ("fuse.store", "fuse.scan") or not op.results for op in inside
         ):
             return False
         return all(_join(op) is not None and set(over(op)) == dims for op in reductions)
+
+
+def _is_small_product(kernel: Kernel, op: ir.Operation) -> bool:
+    """Whether a reduction is a product whose sums are best multiplied one by one."""
+    if op.name != "fuse.dot":
+        return False
+    shape, summed = KernelShape.of(kernel), {*over(op)}
+    left, right = (kernel.value_dims.get(v, frozenset()) - summed for v in op.operands)
+    m, n, k, batch = (shape.points(tuple(d)) for d in (left - right, right - left, summed, left & right))
+    return is_one_by_one(ProductForm(m, n, k, batch, str(op.operands[0].type)))
 
 
 def _updating(calls: Sequence[tuple[ir.Operation, ir.Operation]]) -> set[str]:

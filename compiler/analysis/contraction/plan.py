@@ -2,7 +2,7 @@
 
 ``contraction_plan`` is what the passes that choose between the two ask, and the rules of tiling: so a choice
 is made for the blocks that tiling takes.  ``few_rows.py`` has the figures of products of few rows,
-``roofline.py`` those of all others, and ``tiles.py`` ranks blocks.
+``small.py`` those of small products, ``roofline.py`` those of all others, and ``tiles.py`` ranks blocks.
 """
 
 from collections.abc import Mapping
@@ -12,6 +12,7 @@ from functools import cached_property, lru_cache
 from ...base.hardware import Hardware
 from ...ir.sizes import estimate
 from ..kernel.streams import streams
+from . import small
 from .few_rows import FewRows
 from .product import Product
 from .roofline import (
@@ -44,16 +45,23 @@ class ContractionPlan:
         return blocks_for(self.form, self.hardware, self.spilled)
 
     @cached_property
+    def small(self) -> bool:
+        """Whether the product is a small one (``small.py``), which takes no blocks."""
+        return small.is_small(self.form)
+
+    @cached_property
     def few(self) -> FewRows | None:
         """The product as one of few rows; None for others."""
         form, (rows, columns) = self.form, sorted((self.form.m, self.form.n))
-        few = form.batch == 1 and rows <= FEW
+        few = form.batch == 1 and rows <= FEW and not self.small
         return FewRows.of_sizes(rows, columns, form.k, form.element) if few else None
 
     def margin(self, moved: Moved) -> float:
         """The part of the library's time that a kernel is to take at most."""
         if self.few is not None or moved.widened:
             return 1.0
+        if self.small:
+            return margin(self.library_microseconds(moved), front=moved.front_bytes > 0)
         in_turn = self.blocks.programs > 0
         few = reads_weights_once(self.form, self.hardware)
         front = moved.front_bytes > 0
@@ -63,6 +71,10 @@ class ContractionPlan:
         """As one kernel with what is around it."""
         if self.few is not None:
             return self.few.kernel_microseconds(self.hardware, moved.fused_bytes, moved.widened)
+        if self.small:
+            return (
+                small.kernel_microseconds(self.form, moved.fused_bytes, self.hardware) + self.hardware.launch
+            )
         return kernel_microseconds(self.form, moved.fused_bytes, self.hardware) + self.hardware.launch
 
     def library_microseconds(self, moved: Moved) -> float:
@@ -74,8 +86,9 @@ class ContractionPlan:
         behind_bytes = moved.call_bytes - moved.own_bytes - moved.front_bytes
         behind_slots = form.batch * form.m * form.n * form.behind
         absorbed = behind is not None and behind.absorbed
+        library = small.library_microseconds if self.small else library_microseconds
         return (
-            library_microseconds(form, moved.own_bytes, self.hardware)
+            library(form, moved.own_bytes, self.hardware)
             + pointwise_microseconds(moved.front_bytes, front_slots, self.hardware)
             + pointwise_microseconds(behind_bytes, behind_slots, self.hardware, absorbed)
             + (moved.call_launches - 1) * BESIDE_STARTS
@@ -113,5 +126,6 @@ def plan_of(
         beside=0 if behind is None else behind.beside + behind.kept,
         behind=0 if behind is None else behind.slots,
         streams=_streams(product),
+        images=product.is_of_images,
     )
     return contraction_plan(form, hardware)

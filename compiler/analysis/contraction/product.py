@@ -79,6 +79,11 @@ class Product:
         return 1 <= (self.size("summed").constant or 0) <= SHORT
 
     @property
+    def is_of_images(self) -> bool:
+        """Whether it is a convolution: its rows are the points of images."""
+        return self.dims["right"].rstrip(UNIT) == "nk" and self.dims["left"].startswith("bk")
+
+    @property
     def operands(self) -> list[ir.Value]:
         """The tensors that are read, each once."""
         return list(dict.fromkeys(value for value, _ in self.reads))

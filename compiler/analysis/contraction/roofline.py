@@ -110,13 +110,13 @@ def unmeasured(product: Product, moved: Moved, bounded: bool = False) -> Unmeasu
     if left.element not in _MEASURED:
         return Unmeasured("dtype", f"kernels that multiply {left.element} were not measured")
     dims = product.dims["left"], product.dims["right"]
-    if not _is_image(*dims) and not (dims[0].endswith("mk") and dims[1].endswith("kn")):
+    if not product.is_of_images and not (dims[0].endswith("mk") and dims[1].endswith("kn")):
         return Unmeasured("form", "kernels of other products than of matrices were not measured")
     for role in ("left", "right"):
         strides = _strides(product, role)
         if 1 not in strides or any(s != 1 and s % _VECTOR for s in strides):
             return Unmeasured("strides", "rows of a factor do not start at multiples of 16 bytes")
-    if _is_image(*dims) and left.strides[dims[0].index("k")].constant != 1:
+    if product.is_of_images and left.strides[dims[0].index("k")].constant != 1:
         return Unmeasured("strides", "the channels of images do not lie side by side")
     if moved.reduced:
         return Unmeasured("front", "what is computed in front of the product belongs to a reduction")
@@ -127,11 +127,6 @@ def unmeasured(product: Product, moved: Moved, bounded: bool = False) -> Unmeasu
     return None
 
 
-def _is_image(left: str, right: str) -> bool:
-    """Whether a product is a convolution: its rows are the points of images."""
-    return right.rstrip(UNIT) == "nk" and left.startswith("bk")
-
-
 def _strides(product: Product, role: str) -> list[int]:
     """Those of the dims of a factor that have more than one point, without those of a batch of matrices."""
     spec, dims = product.specs[role], product.dims[role]
@@ -140,7 +135,7 @@ def _strides(product: Product, role: str) -> list[int]:
         for dim, size, stride in zip(dims, spec.sizes, spec.strides, strict=True)
         if dim != UNIT and size.constant != 1
     ]
-    return found if _is_image(product.dims["left"], product.dims["right"]) else found[-2:]
+    return found if product.is_of_images else found[-2:]
 
 
 def pointwise_microseconds(moved: int, slots: int, hardware: Hardware, reduces: bool = False) -> float:

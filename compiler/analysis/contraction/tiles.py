@@ -79,7 +79,7 @@ class ProductForm:
     ``left_slots``, ``right_slots``: scalar operations on each element of an operand before it is multiplied.
     ``sums``: products that share the blocks.  ``beside``: tensors of m x n elements that are read.
     ``behind``: scalar operations on each result.  ``streams``: whether descriptors can copy both factors and
-    the result.
+    the result.  ``images``: whether the left factor is images, whose points are the rows.
     """
 
     m: int
@@ -96,6 +96,7 @@ class ProductForm:
     beside: int = 0
     behind: int = 0
     streams: bool = False
+    images: bool = False
 
     @property
     def on_tensor_cores(self) -> bool:

@@ -3,6 +3,7 @@
 from ...base.hardware import Hardware
 from ...ir.sizes import ceil_power, floor_power
 from ...ir.tile import Axis, Tile
+from ..contraction.product import SHORT
 from ..kernel.accesses import LOAD, slots
 from ..kernel.shape import KernelShape
 from .choice import (
@@ -18,6 +19,8 @@ from .choice import (
 _LINE_BYTES = 128
 #: Planes of a program whose points share what is read and computed for them, and its warps at most.
 _PLANES, _PLANE_WARPS = 4, 4
+#: Fewest and most columns whose rows share reads: the fewest make a vector of 16 bytes of float32.
+_SHARED_READS = (4, 16)
 #: Points of a program that reads one plane anywhere, and operands of a ``fuse.load`` in front of its indices.
 _SCATTERED_POINTS, _WITHOUT_INDICES = 2048, 3
 
@@ -127,6 +130,29 @@ def rows_and_columns(shape: KernelShape, hardware: Hardware) -> Tile | None:
     columns = segments(shape.points(inner), min(total, 1024))
     rows = min(max(1, total // columns), ceil_power(shape.points(outer)))
     return Tile((Axis(outer, rows, "grid"), Axis(inner, columns, "grid")))
+
+
+def rows_share_reads(shape: KernelShape, hardware: Hardware) -> Tile | None:
+    """An axis of its own for a few columns: four warps, a vector of a thread.
+
+    When: the last dim has 4 to 16 points in whole vectors, and at least five loads are read once for a row (a
+    product of small matrices whose sums are multiplied one by one).  Why: a thread loads such an element once
+    for its vector; on a flat axis it loads it for each element.  A program has no more rows, as Triton loads
+    them in the layout of the tile where they are fewer than threads, and exchanges them through shared memory
+    where they are not.
+    """
+    last, outer = shape.order[-1], shape.order[:-1]
+    columns = shape.size(last)
+    if not _SHARED_READS[0] <= columns <= _SHARED_READS[1] or columns % _SHARED_READS[0]:
+        return None
+    if shape.points(outer) < THREADS_OF_FOUR_WARPS:
+        return None
+    dims = [shape.kernel.op_dims[a.op] for a in shape.kernel.loads]
+    if sum(bool(own) and last not in own for own in dims) <= SHORT:
+        return None
+    block = ceil_power(columns)
+    vector = min(block, max(1, 16 // shape.widest))
+    return Tile((Axis(outer, THREADS_OF_FOUR_WARPS * vector // block, "grid"), Axis((last,), block, "grid")))
 
 
 def moved_pieces(shape: KernelShape, hardware: Hardware) -> Tile | None:

@@ -48,6 +48,7 @@ FAMILIES: tuple[TilingFamily[Any], ...] = (
         rules=(
             TilingRule("transposed", pointwise_rules.transposed),
             TilingRule("planes-share-points", pointwise_rules.planes_share_points),
+            TilingRule("rows-share-reads", pointwise_rules.rows_share_reads),
             TilingRule("rows-and-columns", pointwise_rules.rows_and_columns),
             TilingRule("moved-pieces", pointwise_rules.moved_pieces),
             TilingRule("flat", pointwise_rules.flat),

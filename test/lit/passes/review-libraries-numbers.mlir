@@ -58,20 +58,20 @@ module {
 // Every second row of a tensor, the first columns of another, and a column that is added: each as a view.
 // CHECK-LABEL: func.func @main
 // CHECK: %[[C:.*]] = "fuse.view"(%arg0) {map = ["v0", "0"], syms = []} : (tensor<6x1xf32>) -> tensor<6x8xf32, #fuse.layout<"6,8", "1,0", "0", "">>
-// CHECK: %[[X:.*]] = "fuse.view"(%arg1) {map = ["v0*2 + 1", "v1 + 4"], syms = []} : (tensor<12x16xf32>) -> tensor<6x10xf32, #fuse.layout<"6,10", "32,1", "20", "">>
-// CHECK: %[[W:.*]] = "fuse.view"(%arg2) {map = ["v0", "v1"], syms = []} : (tensor<10x12xf32>) -> tensor<10x8xf32, #fuse.layout<"10,8", "12,1", "0", "">>
+// CHECK: %[[X:.*]] = "fuse.view"(%arg1) {map = ["v0*2 + 1", "v1 + 4"], syms = []} : (tensor<12x26xf32>) -> tensor<6x20xf32, #fuse.layout<"6,20", "52,1", "30", "">>
+// CHECK: %[[W:.*]] = "fuse.view"(%arg2) {map = ["v0", "v1"], syms = []} : (tensor<20x12xf32>) -> tensor<20x8xf32, #fuse.layout<"20,8", "12,1", "0", "">>
 // CHECK: call @addmm(%[[C]], %[[X]], %[[W]])
-func.func @main(%c: tensor<6x1xf32>, %x: tensor<12x16xf32>, %w: tensor<10x12xf32>) -> tensor<6x8xf32> {
+func.func @main(%c: tensor<6x1xf32>, %x: tensor<12x26xf32>, %w: tensor<20x12xf32>) -> tensor<6x8xf32> {
   %e = "fuse.empty"() {syms = []} : () -> tensor<6x8xf32>
-  %y = call @product(%c, %x, %w, %e) : (tensor<6x1xf32>, tensor<12x16xf32>, tensor<10x12xf32>, tensor<6x8xf32>) -> tensor<6x8xf32>
+  %y = call @product(%c, %x, %w, %e) : (tensor<6x1xf32>, tensor<12x26xf32>, tensor<20x12xf32>, tensor<6x8xf32>) -> tensor<6x8xf32>
   return %y : tensor<6x8xf32>
 }
-func.func private @product(%c: tensor<6x1xf32>, %x: tensor<12x16xf32>, %w: tensor<10x12xf32>, %o: tensor<6x8xf32>) -> tensor<6x8xf32> attributes {fuse.kernel, fuse.dims = {d0 = "6", d1 = "8", d2 = "10"}, fuse.ties = array<i64: 3>, fuse.library = {sym_name = "addmm", function_type = (tensor<6x8xf32, #fuse.layout<"6,8", "1,0", "0", "">>, tensor<6x10xf32, #fuse.layout<"6,10", "32,1", "20", "">>, tensor<10x8xf32, #fuse.layout<"10,8", "12,1", "0", "">>) -> tensor<6x8xf32>, fuse.extern = "aten.addmm.default", fuse.args = [#fuse.arg<0 : i64>, #fuse.arg<1 : i64>, #fuse.arg<2 : i64>], fuse.kwargs = {beta = 3 : i64}}} {
+func.func private @product(%c: tensor<6x1xf32>, %x: tensor<12x26xf32>, %w: tensor<20x12xf32>, %o: tensor<6x8xf32>) -> tensor<6x8xf32> attributes {fuse.kernel, fuse.dims = {d0 = "6", d1 = "8", d2 = "20"}, fuse.ties = array<i64: 3>, fuse.library = {sym_name = "addmm", function_type = (tensor<6x8xf32, #fuse.layout<"6,8", "1,0", "0", "">>, tensor<6x20xf32, #fuse.layout<"6,20", "52,1", "30", "">>, tensor<20x8xf32, #fuse.layout<"20,8", "12,1", "0", "">>) -> tensor<6x8xf32>, fuse.extern = "aten.addmm.default", fuse.args = [#fuse.arg<0 : i64>, #fuse.arg<1 : i64>, #fuse.arg<2 : i64>], fuse.kwargs = {beta = 3 : i64}}} {
   %true = arith.constant true
   %zero = arith.constant 0.0 : f32
   %three = arith.constant 3.0 : f32
-  %a = "fuse.load"(%x, %true, %zero) {at = ["2*d0 + 1", "d2 + 4"]} : (tensor<12x16xf32>, i1, f32) -> f32
-  %b = "fuse.load"(%w, %true, %zero) {at = ["d2", "d1"]} : (tensor<10x12xf32>, i1, f32) -> f32
+  %a = "fuse.load"(%x, %true, %zero) {at = ["2*d0 + 1", "d2 + 4"]} : (tensor<12x26xf32>, i1, f32) -> f32
+  %b = "fuse.load"(%w, %true, %zero) {at = ["d2", "d1"]} : (tensor<20x12xf32>, i1, f32) -> f32
   %s = "fuse.dot"(%a, %b) {over = ["d2"]} : (f32, f32) -> f32
   %m = "fuse.load"(%c, %true, %zero) {at = ["d0", "0"]} : (tensor<6x1xf32>, i1, f32) -> f32
   %n = arith.mulf %m, %three : f32

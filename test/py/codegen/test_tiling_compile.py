@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from cubins import usage, widths
+from rule_cases import one_by_one
 from tiled_cubins import compiled
 from tiling_cases import NORM, SOFTMAX, Case, axis, tensor, tile
 
@@ -67,6 +68,15 @@ def test_wide_accesses_and_no_spills(name: str, tmp_path: Path) -> None:
     assert "v4.b32" in widths(cubin), widths(cubin)
     used = usage(cubin, tmp_path)
     assert used.spilled == 0 and used.registers <= 128, used
+
+
+def test_a_product_that_is_multiplied_one_by_one_exchanges_nothing(tmp_path: Path) -> None:
+    """Each thread loads eight vectors and eight numbers for its vector of results."""
+    cubin = compiled(one_by_one(1000000, 8, 8))
+    assert usage(cubin, tmp_path).spilled == 0
+    assert "bar.sync" not in cubin.ptx
+    loads = [line for line in cubin.ptx.splitlines() if "ld.global" in line]
+    assert len(loads) == 16 and sum("v4.b32" in line for line in loads) == 8
 
 
 TRANSPOSE = "load x[d1, d0] -> v\nstore v -> o[d0, d1]"

@@ -153,6 +153,23 @@ def chain(rows):
 COLUMN_MAXIMA = "fold max c[d1] -> m : f32\n%s = arith.subf %c, %m : f32\nstore s -> o[d0, d1]"
 
 
+def one_by_one(rows, columns, summed):
+    """Rows times a small matrix, multiplied one by one."""
+    loads = "".join(
+        f"load x[d0, {j}] -> a{j}\nload y[{j}, d1] -> b{j}\n%p{j} = arith.mulf %a{j}, %b{j} : f32\n"
+        for j in range(summed)
+    )
+    adds = "".join(
+        f"%s{j} = arith.addf %{f's{j - 1}' if j > 1 else 'p0'}, %p{j} : f32\n" for j in range(1, summed)
+    )
+    return Case(
+        {"d0": str(rows), "d1": str(columns)},
+        {"x": tensor(rows, summed), "y": tensor(summed, columns)},
+        {"o": tensor(rows, columns)},
+        f"{loads}{adds}store s{summed - 1} -> o[d0, d1]",
+    )
+
+
 def pairs(m, n, more=""):
     """The largest difference of each of m numbers and all of n others; all differences are stored, too."""
     return Case(

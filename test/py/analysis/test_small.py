@@ -1,0 +1,85 @@
+"""Estimates of small products beside what was measured on an H200."""
+
+import pytest
+
+from fuse_mlir.compiler.analysis.contraction.plan import contraction_plan
+from fuse_mlir.compiler.analysis.contraction.small import is_one_by_one, is_small
+from fuse_mlir.compiler.analysis.contraction.surroundings import Moved
+from fuse_mlir.compiler.analysis.contraction.tiles import ProductForm
+from fuse_mlir.compiler.base.hardware import hardware_named
+from fuse_mlir.compiler.ir.layout import ELEMENT_BYTES
+
+#: Batch, m, n, k and type; microseconds of the kernel and of the library.  Cold L2 cache, medians.
+MEASURED = {
+    (262144, 1, 1, 64, "f32"): (33.5, 346.0),
+    (262144, 1, 1, 64, "bf16"): (18.6, 311.1),
+    (262144, 1, 1, 16, "bf16"): (7.9, 175.6),
+    (262144, 1, 1, 8, "f32"): (7.7, 228.8),
+    (8192, 1, 1, 1000, "f32"): (18.5, 52.8),
+    (2048, 1, 1, 4096, "f32"): (18.8, 44.0),
+    (262144, 5, 5, 5, "f32"): (24.0, 741.1),
+    (262144, 8, 8, 8, "f32"): (48.3, 509.4),
+    (262144, 8, 8, 8, "bf16"): (27.6, 838.0),
+    (65536, 16, 16, 16, "bf16"): (42.4, 204.9),
+    (2048, 8, 8, 8, "f32"): (4.7, 8.7),
+    (1, 1000000, 16, 16, "f32"): (71.2, 64.0),
+    (1, 1000000, 8, 8, "bf16"): (13.1, 44.8),
+    (1, 1000000, 16, 16, "bf16"): (18.3, 36.0),
+    (1, 20000, 8, 8, "f32"): (4.0, 14.5),
+    (1, 1000000, 8, 8, "f32"): (33.1, 48.1),  # weights along the sum
+    (1, 1000000, 3, 8, "f32"): (41.7, 47.0),
+    (1, 1000000, 4, 12, "f32"): (20.4, 60.6),
+    (1, 1000000, 4, 12, "bf16"): (16.5, 91.1),
+    (16384, 64, 1, 64, "f32"): (66.9, 295.3),
+    (16384, 50, 1, 50, "f32"): (48.9, 91.5),
+    (65536, 32, 1, 32, "f32"): (68.6, 160.5),
+    (262144, 8, 1, 8, "f32"): (21.7, 230.9),
+    (262144, 8, 1, 8, "bf16"): (12.6, 860.1),
+    (64, 1000, 1, 1000, "f32"): (60.6, 79.7),
+    (8192, 128, 1, 128, "f32"): (127.3, 286.0),
+    (8192, 128, 1, 128, "bf16"): (65.3, 73.3),
+    (512, 1, 2048, 128, "bf16"): (65.0, 67.9),
+}
+#: Of them, those that the library keeps: it is faster, or so little slower that no estimate tells; of the
+#: small one, launches are most of both figures.
+KEPT = {
+    (1, 20000, 8, 8, "f32"),
+    (1, 1000000, 16, 16, "f32"),
+    (1, 1000000, 3, 8, "f32"),
+    (8192, 128, 1, 128, "bf16"),
+    (512, 1, 2048, 128, "bf16"),
+}
+
+
+@pytest.mark.parametrize("case", MEASURED, ids=str)
+def test_kernels_are_taken_where_they_win(case):
+    batch, m, n, k, element = case
+    moved = batch * (m * k + m * n) * ELEMENT_BYTES[element] + batch * k * n * ELEMENT_BYTES[element]
+    plan = contraction_plan(ProductForm(m, n, k, batch, element), hardware_named("h200"))
+    around = Moved(moved, moved, 1, moved)
+    kernel, library = plan.kernel_microseconds(around), plan.library_microseconds(around)
+    assert plan.small
+    assert (kernel > plan.margin(around) * library) == (case in KEPT)
+    measured_kernel, measured_library = MEASURED[case]
+    assert case in KEPT or measured_kernel < measured_library
+    assert kernel > 0.8 * measured_kernel and library < 1.2 * measured_library  # cautious
+
+
+@pytest.mark.parametrize(
+    ("form", "small", "single"),
+    [
+        (ProductForm(8, 8, 8, 64, "bf16"), True, True),
+        (ProductForm(100, 8, 8, 64, "bf16"), False, False),  # blocks of rows for tensor cores
+        (ProductForm(100, 4, 8, 64, "bf16"), True, True),
+        (ProductForm(100, 8, 8, 1, "bf16"), True, False),
+        (ProductForm(100, 8, 8, 1, "f32"), True, True),
+        (ProductForm(100, 17, 8, 1, "f32"), False, False),
+        (ProductForm(100, 8, 17, 1, "f32"), False, False),
+        (ProductForm(100, 8, 4, 1, "f32"), False, False),  # pointwise without an estimate
+        (ProductForm(100, 1, 8, 1, "f32"), False, False),
+        (ProductForm(100, 1, 8, 2, "f32"), True, False),
+        (ProductForm(100, 8, 8, 1, "f32", images=True), False, True),
+    ],
+)
+def test_which_products_are_small(form, small, single):
+    assert (is_small(form), is_one_by_one(form)) == (small, single)

@@ -1,0 +1,71 @@
+"""Small products as kernels: their numbers against float64, scalar and as tile code."""
+
+import pytest
+import torch
+from compiling import Compiled, check
+
+pytestmark = pytest.mark.usefixtures("fresh_dynamo", "one_thread")
+
+
+def made(function, *args, level="scheduled", **options):
+    """Compiles and compares; one kernel, and no call of torch's libraries."""
+    options = {"products": "generated", "interpret_level": level, **options}
+    graph = check(function, *args, **options).graphs[0]
+    assert (graph.externs, graph.launches_after) == (0, 1)
+    return str(graph.module)
+
+
+SMALL = {
+    "dots": ("bi,bi->b", ((6, 40), (6, 40))),
+    "matrices": ("bij,bjk->bik", ((6, 5, 8), (6, 8, 4))),
+    "rows": ("ij,jk->ik", ((70, 8), (8, 8))),
+    "columns": ("ij,jk->ik", ((3, 8), (8, 70))),
+    "matrices times vectors": ("bij,bj->bi", ((6, 8, 8), (6, 8))),
+    "vectors times matrices": ("nk,nkm->nm", ((6, 8), (6, 8, 12))),
+    "one matrix for a batch": ("bij,jk->bik", ((6, 5, 8), (8, 4))),
+    "transposed": ("bji,bkj->bik", ((6, 8, 5), (6, 4, 8))),
+}
+
+
+@pytest.mark.parametrize("name", SMALL)
+def test_numbers(name):
+    spec, shapes = SMALL[name]
+    made(lambda *args: torch.einsum(spec, *args), *map(torch.randn, shapes), level="tiled")
+
+
+@pytest.mark.parametrize("summed", [0, 1, 5, 16, 17])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16], ids=str)
+def test_lengths_of_sums(summed, dtype):
+    """Up to 16 elements are multiplied one by one; of 17 on, and of none, there is a reduction."""
+    x, w = torch.randn(6, 5, summed, dtype=dtype), torch.randn(6, summed, 8, dtype=dtype)
+    text = made(torch.bmm, x, w)
+    assert ('"fuse.dot"' in text or '"fuse.reduce"' in text) == (summed in (0, 17))
+
+
+@pytest.mark.parametrize("sizes", [(2, 5), (3, 16), (2, 17)], ids=str)
+def test_factors_in_any_strides(sizes):
+    """Every second row, a batch that is broadcast, and columns that lie apart."""
+    batch, summed = sizes
+    x, w = torch.randn(1, 14, summed), torch.randn(batch, 9, 2 * summed)
+
+    def function(x, w):
+        return x[:, ::2].expand(batch, -1, -1) @ w[:, :, ::2].mT
+
+    made(function, x, w)
+
+
+def test_batches_of_unknown_size():
+    compiled = Compiled(torch.bmm, {"products": "generated"}, dynamic=True)
+    for batch in (6, 9):
+        x, w = torch.randn(batch, 8, 8), torch.randn(batch, 8, 8)
+        torch.testing.assert_close(compiled(x, w).double(), x.double() @ w.double(), rtol=1e-5, atol=1e-5)
+    assert [graph.externs for graph in compiled.graphs] == [0]
+
+
+def test_what_is_computed_around_them():
+    """In front of each factor and behind the result."""
+
+    def function(x, w, c):
+        return torch.baddbmm(c, x.relu() + 1, w.tanh(), beta=0.5).sigmoid()
+
+    made(function, torch.randn(6, 5, 8), torch.randn(6, 8, 4), torch.randn(6, 5, 4))
