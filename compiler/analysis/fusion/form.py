@@ -40,6 +40,9 @@ class Limits:
     numbers:        most numbers that a program of such a kernel holds: of each element of a row, the sums of
                     its column and one more, or four where it is visited again once the row is reduced (one
                     of rows that are held as they were read).
+    copied:         most operations and loads of a kernel that computes members at several coordinates for
+                    each point, every copy counted.  A product of 16 x 16 matrices in front of another has
+                    1071; three of them took Triton 49 s.
     block:          points of a dim that a program of a product computes: of one with at most ``block[0]``
                     rows or columns, and of others.
     columns:        most columns of products that a program holds, because something reduces along them.
@@ -53,6 +56,7 @@ class Limits:
     ops: int = 512
     cheap: int = 16
     loads: int = 4
+    copied: int = 512
     block: tuple[int, int] = (4, 128)
     slots_per_byte: int = 4
     row: int = 32768

@@ -7,14 +7,21 @@ the work of the whole kernel, for the estimate (``score.py``).
 from ...ir.kernel import natural
 from ..kernel.accesses import LOAD, points
 from .form import FusionTrial
-from .plan import FusionPlan, Refusal
+from .plan import FusionPlan, Member, Refusal
 
 
 def recompute(t: FusionTrial) -> Refusal | None:
     """What is computed at more points than before is cheap, or takes less time than the traffic that it
-    saves.
+    saves.  What is computed at several coordinates for each point leaves a kernel of a limited size.
     """
     plan = t.planned
+    copied = sum([_size(plan.members[instance.member]) for instance in plan.instances])
+    if copied > t.limits.copied and len(plan.instances) > len(plan.members):
+        return Refusal(
+            "recompute",
+            "the kernel would compute the same at too many coordinates: keep a result between",
+            (("operations", copied), ("max_operations", t.limits.copied)),
+        )
     parallel = plan.parallel
     visits: dict[int, int] = {}
     computed: dict[int, int] = {}  #: the same, with the dims of the tiles that a value is computed for again
@@ -66,6 +73,11 @@ def recompute(t: FusionTrial) -> Refusal | None:
     if t.slots:
         t.work = sum(n * plan.members[m].summary.work for m, n in computed.items()) + _loading(t)
     return None
+
+
+def _size(member: Member) -> int:
+    """Operations and loads of one copy of a kernel."""
+    return member.summary.ops + len(member.summary.reads)
 
 
 def _scattered(plan: FusionPlan, number: int) -> bool:
