@@ -101,21 +101,21 @@ module attributes {fuse.device = "cuda:0"} {
 
 // -----
 
-// Must not fire: matrices of half precision times vectors, which the library reads at the speed of memory, too.
+// Must not fire: larger matrices of half precision times vectors, which the library reads at the speed of memory, too.
 // SAID: missed: choose-libraries: library, kernel_us={{.*}}, library_us={{.*}}: @long is the library's: a kernel is estimated to take longer
 // CHECK: call @long(
 module attributes {fuse.device = "cuda:0"} {
-  func.func @main(%x: tensor<16384x64x64xbf16>, %w: tensor<16384x64x1xbf16>) -> tensor<16384x64x1xbf16> {
-    %y = call @long(%x, %w) : (tensor<16384x64x64xbf16>, tensor<16384x64x1xbf16>) -> tensor<16384x64x1xbf16>
-    return %y : tensor<16384x64x1xbf16>
+  func.func @main(%x: tensor<8192x128x128xbf16>, %w: tensor<8192x128x1xbf16>) -> tensor<8192x128x1xbf16> {
+    %y = call @long(%x, %w) : (tensor<8192x128x128xbf16>, tensor<8192x128x1xbf16>) -> tensor<8192x128x1xbf16>
+    return %y : tensor<8192x128x1xbf16>
   }
-  func.func private @long(tensor<16384x64x64xbf16>, tensor<16384x64x1xbf16>) -> tensor<16384x64x1xbf16> attributes {fuse.extern = "aten.bmm.default", fuse.args = [#fuse.arg<0 : i64>, #fuse.arg<1 : i64>], fuse.kwargs = {}}
+  func.func private @long(tensor<8192x128x128xbf16>, tensor<8192x128x1xbf16>) -> tensor<8192x128x1xbf16> attributes {fuse.extern = "aten.bmm.default", fuse.args = [#fuse.arg<0 : i64>, #fuse.arg<1 : i64>], fuse.kwargs = {}}
 }
 
 // -----
 
 // Must not fire: a transposed right factor of a batch, of which a thread reads no vector.
-// SAID: missed: choose-libraries: strides, {{.*}}@turned is the library's: the right factors of a batch do not lie along their columns
+// SAID: missed: choose-libraries: strides, {{.*}}@turned is the library's: the right factor does not lie along its columns, and is read often
 // CHECK: call @turned(
 module attributes {fuse.device = "cuda:0"} {
   func.func @main(%x: tensor<262144x8x8xf32>, %w: tensor<262144x8x8xf32, #fuse.layout<"262144,8,8", "64,1,8", "0", "">>) -> tensor<262144x8x8xf32> {
@@ -188,4 +188,30 @@ module attributes {fuse.device = "cuda:0"} {
     return %y : tensor<1000000x?xf32, #fuse.layout<"1000000,s0", "s0,1", "0", "">>
   }
   func.func private @columns(tensor<1000000x8xf32>, tensor<8x?xf32, #fuse.layout<"8,s0", "s0,1", "0", "">>) -> tensor<1000000x?xf32, #fuse.layout<"1000000,s0", "s0,1", "0", "">> attributes {fuse.extern = "aten.mm.default", fuse.args = [#fuse.arg<0 : i64>, #fuse.arg<1 : i64>], fuse.kwargs = {}}
+}
+
+// -----
+
+// Eight times eight weights that lie along the sum are few enough to be read one by one.
+// SAID: passed: choose-libraries: kernel, kernel_us={{.*}}, library_us={{.*}}: @weights becomes a kernel
+// CHECK: call @weights_kernel(
+module attributes {fuse.device = "cuda:0"} {
+  func.func @main(%x: tensor<1000000x8xf32>, %w: tensor<8x8xf32, #fuse.layout<"8,8", "1,8", "0", "">>) -> tensor<1000000x8xf32> {
+    %y = call @weights(%x, %w) : (tensor<1000000x8xf32>, tensor<8x8xf32, #fuse.layout<"8,8", "1,8", "0", "">>) -> tensor<1000000x8xf32>
+    return %y : tensor<1000000x8xf32>
+  }
+  func.func private @weights(tensor<1000000x8xf32>, tensor<8x8xf32, #fuse.layout<"8,8", "1,8", "0", "">>) -> tensor<1000000x8xf32> attributes {fuse.extern = "aten.mm.default", fuse.args = [#fuse.arg<0 : i64>, #fuse.arg<1 : i64>], fuse.kwargs = {}}
+}
+
+// -----
+
+// Must not fire: nine times eight are not.
+// SAID: missed: choose-libraries: strides, {{.*}}@more is the library's: the right factor does not lie along its columns, and is read often
+// CHECK: call @more(
+module attributes {fuse.device = "cuda:0"} {
+  func.func @main(%x: tensor<1000000x9xf32>, %w: tensor<9x8xf32, #fuse.layout<"9,8", "1,9", "0", "">>) -> tensor<1000000x8xf32> {
+    %y = call @more(%x, %w) : (tensor<1000000x9xf32>, tensor<9x8xf32, #fuse.layout<"9,8", "1,9", "0", "">>) -> tensor<1000000x8xf32>
+    return %y : tensor<1000000x8xf32>
+  }
+  func.func private @more(tensor<1000000x9xf32>, tensor<9x8xf32, #fuse.layout<"9,8", "1,9", "0", "">>) -> tensor<1000000x8xf32> attributes {fuse.extern = "aten.mm.default", fuse.args = [#fuse.arg<0 : i64>, #fuse.arg<1 : i64>], fuse.kwargs = {}}
 }
