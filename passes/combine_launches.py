@@ -296,6 +296,8 @@ class _Rewriter:
         function.attributes["fuse.dims"] = ir.DictAttr.get({})
         function.attributes["fuse.ties"] = ir.DenseI64ArrayAttr.get(ties)
         function.attributes["fuse.tile"] = tile.attribute()
+        if len({node.name for node in calls}) == 1:
+            function.attributes["fuse.part"] = ir.StringAttr.get(calls[0].name)
         if any(attributes):
             function.attributes["arg_attrs"] = ir.ArrayAttr.get([ir.DictAttr.get(a) for a in attributes])
         written = [

@@ -50,8 +50,8 @@ from .pass_base import Pass, PassError
 
 #: Attributes of the kernel that the launch keeps.
 _KEPT = (
-    "fuse.configs", "fuse.dims", "fuse.effect", "fuse.grid", "fuse.ties", "fuse.tile", "fuse.traffic",
-    "fuse.tuned_by", "fuse.user",
+    "fuse.configs", "fuse.dims", "fuse.effect", "fuse.grid", "fuse.part", "fuse.ties", "fuse.tile",
+    "fuse.traffic", "fuse.tuned_by", "fuse.user",
 )  # fmt: skip
 
 #: Ops that have segment sizes in the mirror and none in Triton.

@@ -11,7 +11,7 @@ from .ttir import ttir_text
 @dataclass(frozen=True)
 class KernelSource:
     """One kernel as Triton gets it.  ``signature``: "ptr", "i32", .. for each argument in order.
-    ``multiplies``: whether tensor cores multiply its tiles, of which there are others.
+    ``product``: the kernel that has this tile, where tensor cores multiply its tiles; "" where they do not.
     """
 
     name: str
@@ -19,7 +19,7 @@ class KernelSource:
     signature: tuple[str, ...]
     num_warps: int
     num_stages: int
-    multiplies: bool = False
+    product: str = ""
 
 
 def kernel_sources(module: ir.Module) -> dict[str, KernelSource]:
@@ -37,13 +37,16 @@ def kernel_sources(module: ir.Module) -> dict[str, KernelSource]:
             continue
         tile = dict(attribute_items(op.attributes["fuse.tile"])) if "fuse.tile" in op.attributes else {}
         target = ir.FlatSymbolRefAttr(op.attributes["fuse.launch"]).value
-        sources[string(op.attributes["sym_name"])] = KernelSource(
+        name = string(op.attributes["sym_name"])
+        own = name if _has_axes(tile) else ""  # other launches: combined ones, and users' kernels
+        tiled = string(op.attributes["fuse.part"]) if "fuse.part" in op.attributes else own
+        sources[name] = KernelSource(
             name=target,
             text=ttir_text(functions[target]),
             signature=tuple(p.split(":")[1] for p in strings(op.attributes["fuse.params"])),
             num_warps=_integer(tile, "num_warps", 4),
             num_stages=_integer(tile, "num_stages", 1),
-            multiplies=_has_axes(tile) and _multiplies(functions[target].regions[0]),
+            product=tiled if _multiplies(functions[target].regions[0]) else "",
         )
     for graph, nested in modules_in(module).items():
         sources |= {f"{graph}.{name}": source for name, source in kernel_sources(nested).items()}
@@ -51,7 +54,6 @@ def kernel_sources(module: ir.Module) -> dict[str, KernelSource]:
 
 
 def _has_axes(tile: dict[str, ir.Attribute]) -> bool:
-    """Whether one kernel was cut so; the parts of a combined launch have tiles of their own."""
     return "axes" in tile and len(ir.ArrayAttr(tile["axes"])) > 0
 
 

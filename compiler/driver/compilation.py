@@ -114,8 +114,9 @@ def _compile_rewritten(request: Request) -> Compilation:
         lowered = lower(request, imported, dump, spilled.names)
         ran = launches(module)
         program = _executable(request, imported, ran)
-        cubins = {name: kernel.cubin for name, kernel in program.products().items()}
-        if request.options.pipeline is not None or not spilled.learn(cubins):
+        products = program.products()
+        taken = [(program.sources[name].product, kernel.cubin) for name, kernel in products.items()]
+        if request.options.pipeline is not None or not spilled.learn(taken):
             break
         del request.remarks.items[told:]
     if dump is not None:
@@ -270,14 +271,12 @@ def executable(
         return found
 
     def products() -> Mapping[str, PlanKernel]:
-        names = [name for name, source in sources.items() if source.multiplies]
+        names = [name for name, source in sources.items() if source.product]
         try:
             with timing.measured("wait for products"):
-                found = wait(names) if names else {}
+                return wait(names) if names else {}
         except TritonCompileError:  # the first call raises it
             return {}
-        # the name of a kernel of a sub-graph begins with that of the sub-graph
-        return {name.rpartition(".")[2]: kernel for name, kernel in found.items()}
 
     made.launchers = launchers
     made.products = products

@@ -7,7 +7,7 @@ and Triton shared memory.  So a graph is lowered with the tiles that ``choose-ti
 with the next ones where a kernel takes too much.  Kernels that stay as they are come from the cache then.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from ..runtime.kernels.cubin import CompiledCubin
@@ -29,14 +29,18 @@ class SpilledTiles:
     excess: dict[str, list[int]] = field(default_factory=dict)
     taken: dict[str, int] = field(default_factory=dict)
 
-    def learn(self, found: Mapping[str, CompiledCubin]) -> bool:
-        """Takes in the kernels with products; whether to lower again.
+    def learn(self, found: Iterable[tuple[str, CompiledCubin]]) -> bool:
+        """Takes in what was compiled of kernels with products, by their names; whether to lower again.
 
-        A kernel keeps the first tile that does not take too much.  Where a tile of which a thread holds less
-        takes as much as the one before, that is no spilled registers but the array of a function (``sin`` has
-        one), and the kernel keeps the larger tile.
+        A launch that combines calls of a kernel has its tile, too: what takes most counts.  A kernel keeps
+        the first tile that does not take too much.  Where a tile of which a thread holds less takes as much
+        as the one before, that is no spilled registers but the array of a function (``sin`` has one), and the
+        kernel keeps the larger tile.
         """
-        return any([self._learn(name, self._excess(cubin)) for name, cubin in found.items()])
+        most: dict[str, int] = {}
+        for name, cubin in found:
+            most[name] = max(self._excess(cubin), most.get(name, 0))
+        return any([self._learn(name, excess) for name, excess in most.items()])
 
     def _excess(self, cubin: CompiledCubin) -> int:
         return cubin.stack + max(0, cubin.shared - self.shared)

@@ -45,8 +45,9 @@ def verify_tiled(func: ir.Operation, report: Report) -> None:
     report.check(func, _grid, func, symbols)
     report.check(func, _dims, func)
     report.check(func, _apart, func)
-    if "fuse.user" in func.attributes:
-        report.check(func, text_of, func.attributes["fuse.user"], "fuse.user")
+    for name in ("fuse.part", "fuse.user"):
+        if name in func.attributes:
+            report.check(func, text_of, func.attributes[name], name)
     if "fuse.tile" in func.attributes:
         report.check(func, Tile.of, func.attributes["fuse.tile"])
     block = func.regions[0].blocks[0]
@@ -215,6 +216,8 @@ def _launch(func: ir.Operation, tt_functions: dict[str, ir.Operation], symbols: 
     for required in ("fuse.grid", "fuse.params"):
         if required not in func.attributes:
             raise Broken(f"expected a launch to have {required}")
+    if "fuse.part" in func.attributes:
+        text_of(func.attributes["fuse.part"], "fuse.part")
     _grid(func, symbols)
     inputs = function_type(func).inputs
     parameters = function_type(tt_functions[target.value]).inputs

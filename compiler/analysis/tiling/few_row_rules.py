@@ -1,5 +1,7 @@
 """The rule for few rows times large weights that tensor cores multiply, and the sides of such products."""
 
+import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from ...base.hardware import Hardware
@@ -68,5 +70,17 @@ def weights_in_slices(subject: Products, hardware: Hardware) -> Tile | None:
     warps = 1 if sides.slices is None else min(subject.whole(sides.slices, 1), hardware.max_warps)
     chosen = {} if sides.slices is None else {sides.slices: subject.whole(sides.slices, 1)}
     chosen |= {sides.weights: blocks.rows, sides.rows: blocks.columns}
-    stages = max(1, blocks.num_stages - subject.shape.spilled)
-    return subject.tile(chosen, blocks.summed, warps, stages, 1)
+    stages = _stages(subject, {**chosen, sides.summed: blocks.summed}, blocks.num_stages, hardware)
+    return subject.tile(chosen, blocks.summed, warps, max(1, stages - subject.shape.spilled), 1)
+
+
+def _stages(subject: Products, blocks: Mapping[DimClass, int], most: int, hardware: Hardware) -> int:
+    """Of the loop over what is summed: all but one hold a block of every load in it in shared memory."""
+    shape, summed = subject.shape, {d for c in subject.summed for d in c.dims}
+    step = 0
+    for access in shape.kernel.loads:
+        dims = shape.kernel.op_dims[access.op]
+        if summed & dims:
+            extents = (block for c, block in blocks.items() if dims & {*c.dims})
+            step += math.prod(extents) * shape.element_bytes(access)
+    return next(n for n in range(most, 0, -1) if (n - 1) * step <= hardware.shared_bytes)

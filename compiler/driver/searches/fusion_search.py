@@ -211,8 +211,8 @@ class FusionSearch:
             kernels = wait()
             if kernels is None:
                 return None
-            products = {n: k.cubin for n, k in kernels.items() if form.sources[n].multiplies}
-            if not spilled.learn(products):
+            products = [(form.sources[name].product, kernel.cubin) for name, kernel in kernels.items()]
+            if not spilled.learn((name, cubin) for name, cubin in products if name):
                 return form, kernels
             found = form_of(fused.module, fused.graph, part, self._lowering, spilled.names)
             if found is None:

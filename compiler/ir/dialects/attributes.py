@@ -150,6 +150,15 @@ ATTRIBUTES = (
         "`ir/storage.py`, and through it whatever asks for storage",
     ),
     DiscardableAttribute(
+        "fuse.part",
+        "a kernel, a launch",
+        'fuse.part = "mm_kernel"',
+        "All programs run the code of one kernel, whose calls share the launch: its name. The tile is that "
+        "kernel's.",
+        "`combine-launches`",
+        "`codegen/launches.py`: `choose-tiling` is told of a tile that takes too much by this name",
+    ),
+    DiscardableAttribute(
         "fuse.tile",
         "a kernel, a launch",
         'fuse.tile = {axes = [{dims = ["d0"], block = 4 : i64, kind = "grid"},'

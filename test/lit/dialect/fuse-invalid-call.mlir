@@ -112,6 +112,17 @@ func.func private @k(tensor<8xf32>) -> tensor<8xf32>
 
 // -----
 
+// the kernel of a combined launch has a name
+// expected-error@+1 {{'func.func' op expected fuse.part to be a string, got 1 : i64}}
+func.func private @k(tensor<8xf32>) -> tensor<8xf32>
+    attributes {fuse.launch = @k_tt, fuse.grid = ["1"], fuse.params = ["0:ptr"], fuse.part = 1 : i64, fuse.ties = array<i64: 0>}
+"tt.func"() ({
+^bb0(%p: !tt.ptr<f32>):
+  "tt.return"() : () -> ()
+}) {function_type = (!tt.ptr<f32>) -> (), sym_name = "k_tt", sym_visibility = "public"} : () -> ()
+
+// -----
+
 // a callee that is nothing of ours
 func.func @main(%x: tensor<8xf32>) {
   // expected-error@+1 {{'func.call' op calls @plain, which is no kernel, extern, launch, ordered group, sub-graph, control flow}}

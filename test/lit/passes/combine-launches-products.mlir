@@ -4,6 +4,7 @@
 // CHECK-LABEL: func.func @main
 // CHECK: call @combined_product(
 // CHECK-NOT: call
+// CHECK: @combined_product({{.*}}fuse.part = "product"
 module attributes {fuse.device = "cuda:0"} {
   func.func @main(%x: tensor<256x256xbf16>, %w: tensor<256x256xbf16>, %v: tensor<256x256xbf16>) -> (tensor<256x256xbf16>, tensor<256x256xbf16>) {
     %e = "fuse.empty"() {syms = []} : () -> tensor<256x256xbf16>

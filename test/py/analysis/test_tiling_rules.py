@@ -447,6 +447,22 @@ def test_few_rows_have_a_stage_less_where_shared_memory_does_not_hold_them():
     assert len({tile.axes for tile in found}) == 1
 
 
+def test_few_rows_have_as_many_stages_as_shared_memory_holds():
+    """What is computed in front of a product is loaded at every point of its sum: 88 KB a stage here."""
+    sums = (
+        "load w[d1, d3*1024 + d2] -> n\n%b = arith.sitofp %n : i8 to bf16\n"
+        "load x[d0, d3*1024 + d2] -> p\nload y[d0, d3*1024 + d2] -> q\nload z[d0, d3*1024 + d2] -> r\n"
+        "%s = arith.addf %p, %q : f32\n%t = arith.truncf %s : f32 to bf16\n%a = arith.addf %t, %r : bf16\n"
+        '%c = "fuse.dot"(%a, %b) {over = ["d2"]} : (bf16, bf16) -> f32\nfold sum c[d3] -> u : f32\n'
+        "store u -> o[d0, d1]"
+    )
+    dims = {"d0": "16", "d1": "1024", "d2": "1024", "d3": "4"}
+    inputs = {"w": tensor(1024, 4096, element="i8"), "z": tensor(16, 4096, element="bf16")}
+    front = {"x": tensor(16, 4096), "y": tensor(16, 4096)}
+    found = chosen(Case(dims, inputs | front, {"o": tensor(16, 1024)}, sums))
+    assert (found.rule, found.tile.num_stages) == ("weights-in-slices", 3)
+
+
 def test_products_need_rows_and_columns():
     """``expand-dots`` makes sums of those that have none."""
     body = (

@@ -42,7 +42,7 @@ def test_a_kernel_keeps_the_first_tile_that_takes_least_memory(
     stacks: list[int], names: tuple[str, ...]
 ) -> None:
     spilled, tried = SpilledTiles(100), 1
-    while spilled.learn({"k": kernel(stacks[len(spilled.names)]), "other": kernel(0)}):
+    while spilled.learn([("k", kernel(stacks[len(spilled.names)])), ("other", kernel(0))]):
         tried += 1
     assert spilled.names == names and tried <= MOST_TILES + 1
 
@@ -53,8 +53,9 @@ def kernel(stack: int, shared: int = 100) -> SimpleNamespace:
 
 def test_shared_memory_beyond_what_there_is_is_too_much() -> None:
     spilled = SpilledTiles(100)
-    assert spilled.learn({"k": kernel(0, 101), "other": kernel(0, 100)}) and spilled.names == ("k",)
-    assert not spilled.learn({"k": kernel(0, 64), "other": kernel(0, 100)}) and spilled.names == ("k",)
+    combined = [("k", kernel(0, 101)), ("k", kernel(0, 64)), ("other", kernel(0, 100))]
+    assert spilled.learn(combined) and spilled.names == ("k",)
+    assert not spilled.learn([("k", kernel(0, 64)), ("other", kernel(0, 100))]) and spilled.names == ("k",)
 
 
 @pytest.fixture
@@ -106,6 +107,12 @@ def test_the_next_tile_is_taken_where_one_spills(compile_with) -> None:
     assert len(asked) == 3, "Triton compiles two tiles of the product, and the softmax once"
     assert sum(r.pass_name == "choose-libraries" for r in graph.remarks.items) == 1
     assert graph.launches_after == 2
+
+
+def test_the_next_tile_is_taken_where_a_combined_launch_spills(compile_with) -> None:
+    graph, asked = compile_with(lambda x, w: (x @ w, w @ x), wide)
+    assert graph.launches_after == 1 and len(asked) == 2
+    assert tiles(graph) == ["d0 grid 32, d1 grid 32, d2 looped 128"]
 
 
 def test_a_pipeline_of_the_user_is_run_once(compile_with) -> None:
