@@ -4,9 +4,10 @@ One sample of device time, on a GPU: read a clean buffer larger than the L2 cach
 and no dirty line is written back inside the window), start a sleep kernel that outlasts the host's work,
 record an event, call, record an event. Samples of the functions alternate A B B A, so that drift hits all of
 them alike. Whether the host was really done before the device woke up is checked on every sample
-(`Timing.hidden`), and a sample in which it was late is left out. Where these are many, as for a function with
-more launches than the launch queue holds, all samples count, and the sum of its kernels' times from the
-profiler stands for the device time.
+(`Timing.hidden`), and a sample in which it was late is left out. Where these are many for one of the
+functions, as for one with more launches than the launch queue holds, all samples count, and the sum of the
+kernels' times from the profiler stands for the device time of each function: events also time the gaps
+between kernels.
 
 On the CPU a sample is the wall time of one call: enough to test the logic, nothing to publish.
 """
@@ -52,7 +53,8 @@ class Timing:
     hidden, unless these are too many.   samples: how many were taken.
     host: the host's time to issue one call.   wall: time of one call among calls back to back, warm cache.
     hidden: fraction of the samples whose host work ended before the device began.
-    kernels: sum of kernel times from the profiler, measured only if too few samples were hidden.
+    kernels: sum of kernel times from the profiler, measured only if too few samples of this function, or of
+    one that it is compared with, were hidden.
     """
 
     p10: float
@@ -191,7 +193,12 @@ def measure(
         if collecting:
             gc.enable()
     medians = {name: statistics.median(times) for name, times in walls.items()}
-    return {name: _timing(calls[name], found[name], measured[name], medians[name], watch) for name in calls}
+    hidden = {name: sum(was for _, was in samples) / len(samples) for name, samples in found.items()}
+    by_profile = min(hidden.values(), default=1.0) < ENOUGH_HIDDEN
+    sums = {name: _kernel_sum(call, watch) if by_profile else None for name, call in calls.items()}
+    return {
+        name: _timing(found[name], hidden[name], measured[name], medians[name], sums[name]) for name in calls
+    }
 
 
 def percentile(values: Sequence[float], fraction: float) -> float:
@@ -205,16 +212,15 @@ def percentile(values: Sequence[float], fraction: float) -> float:
     return ordered[low] + (ordered[high] - ordered[low]) * (position - low)
 
 
+def _kernel_sum(call: Call, watch: Stopwatch) -> float | None:
+    profile = profile_kernels(call, watch.synchronize)
+    return None if profile is None else profile.microseconds
+
+
 def _timing(
-    call: Call, found: Sequence[tuple[float, bool]], host: float, wall: float, watch: Stopwatch
+    found: Sequence[tuple[float, bool]], hidden: float, host: float, wall: float, kernels: float | None
 ) -> Timing:
-    hidden = sum(was for _, was in found) / len(found)
-    enough = hidden >= ENOUGH_HIDDEN
-    times = [value for value, was in found if was or not enough]
-    kernels = None
-    if not enough:
-        profile = profile_kernels(call, watch.synchronize)
-        kernels = profile.microseconds if profile is not None else None
+    times = [value for value, was in found if was or hidden < ENOUGH_HIDDEN]
     p10, p50, p90 = (percentile(times, fraction) for fraction in (0.1, 0.5, 0.9))
     return Timing(p10, p50, p90, len(found), host, wall, hidden, kernels)
 

@@ -100,6 +100,21 @@ def test_exposed_host_time_asks_the_profiler(monkeypatch):
     assert measure({"a": lambda: ("a", 100.0)}, FakeWatch(), samples=3)["a"].device == 100.0
 
 
+def test_what_is_compared_is_timed_alike(monkeypatch):
+    """Events time the gaps between kernels, the profiler does not."""
+
+    class HalfExposed(FakeWatch):
+        def sample(self, call, host):
+            return 100.0, call() == "fast"
+
+    monkeypatch.setattr(timing, "profile_kernels", lambda call, sync: SimpleNamespace(microseconds=7.0))
+    found = measure({"slow": lambda: "slow", "fast": lambda: "fast"}, HalfExposed(), samples=3)
+    assert {name: (t.hidden, t.device) for name, t in found.items()} == {
+        "slow": (0.0, 7.0),
+        "fast": (1.0, 7.0),
+    }
+
+
 def test_percentiles_interpolate():
     values = [30.0, 10.0, 20.0]
     assert [percentile(values, q) for q in (0.0, 0.25, 0.5, 1.0)] == [10.0, 15.0, 20.0, 30.0]
