@@ -75,7 +75,7 @@ class Call:
 
     def fresh(self, fake: torch.Tensor) -> TensorSpec:
         """Layout of ``fake`` in storage of its own: offset 0."""
-        return self.state.spec(fake, self.node.name, fresh=True)
+        return self.state.spec(fake, self.node.name)
 
     def refuse(self, reason: str) -> NoReturn:
         """Gives the node up: it becomes an extern call."""
@@ -133,9 +133,21 @@ class Call:
     def view(self, source: Tensor, coordinates: Sequence[Expr], fake: torch.Tensor | None = None) -> Tensor:
         """A ``fuse.view`` of ``source`` with the layout of ``fake`` (None: the node's value)."""
         fake = self.value if fake is None else fake
-        spec = self.state.spec(fake, self.node.name, origin=source.origin)
+        spec = self.state.spec(fake, self.node.name, begin=self._begin(source, coordinates, fake))
         value = self.builder.view(source.value, spec, coordinates, self.location)
         return Tensor(value, spec, fake.dtype, fake, source.origin, source.root)
+
+    def _begin(self, source: Tensor, coordinates: Sequence[Expr], fake: torch.Tensor) -> Expr:
+        """Where a view begins in the storage of its root.  A symbolic offset is computed from the layout of
+        ``source``, so that both spell a stride in one way (``SymbolTable.strides``).
+        """
+        if type(fake.storage_offset()) is int:
+            return self.symbols.spell(fake.storage_offset()) - source.origin
+        first = {f"v{i}": 0 for i in range(fake.dim())}
+        begin = source.spec.offset
+        for coordinate, stride in zip(coordinates, source.spec.strides, strict=True):
+            begin = begin + coordinate.subs(first) * stride
+        return begin
 
     def host_number(self, tensor: Tensor) -> Number:
         """The element of a 0-d CPU tensor as a scalar of ``@main``: ``f64`` or ``i64``."""

@@ -30,6 +30,7 @@ class DefinedSymbols:
         self.floats: dict[str, ir.Value] = {}  #: torch's symbols of floats -> their ``f64`` in @main
         self.announced: dict[str, None] = {}  #: symbols that the next op or argument defines
         self.env: Any = None  #: torch's ShapeEnv: what it knows of its symbols
+        self._taken: set[Any] = set()  #: sizes that strides hold in place of the maximum of them and 1
         self._fresh = 0
         self._names: dict[Expr, str] = {}
 

@@ -246,7 +246,7 @@ class _Result:
     def type(self) -> ir.Type:
         builder = self.state.builder
         if isinstance(self.leaf, torch.Tensor):
-            return builder.tensor_type(self.state.spec(self.leaf, describe(self.node), fresh=True))
+            return builder.tensor_type(self.state.spec(self.leaf, describe(self.node)))
         if isinstance(self.leaf, torch.SymInt):
             return builder.index_type
         return builder.element_type("f64" if isinstance(self.leaf, torch.SymFloat) else "i1")
@@ -257,7 +257,7 @@ class _Result:
             self.value, attributes = self.state.symbols.argument(self.leaf, value)
             return attributes
         if isinstance(self.leaf, torch.Tensor):
-            spec = self.state.spec(self.leaf, self.node.name, fresh=True)
+            spec = self.state.spec(self.leaf, self.node.name)
             origin = self.state.symbols.spell(self.leaf.storage_offset())
             self.value = Tensor(value, spec, self.leaf.dtype, self.leaf, origin)
         else:

@@ -119,7 +119,7 @@ def _tensor_argument(
     location: ir.Location,
 ) -> Tensor:
     """A tensor argument is the root of its storage: its offset counts from its own first element."""
-    spec = state.spec(fake, name, fresh=True, argument=True)
+    spec = state.spec(fake, name, argument=True)
     number = len(state.arguments.attributes)
     value = _argument(state, state.builder.tensor_type(spec), attributes, location)
     state.arguments.positions[value], state.arguments.fakes[number] = number, fake

@@ -157,18 +157,14 @@ class ImportState:
         fake: torch.Tensor,
         user: str,
         *,
-        fresh: bool = False,
-        origin: Expr | None = None,
+        begin: Expr | None = None,
         argument: bool = False,
     ) -> TensorSpec:
-        """Layout of ``fake``: its offset is 0 when ``fresh``, else relative to ``origin``.  ``argument``:
-        of ``@main``.
+        """Layout of ``fake``.  ``begin``: the offset of a view in the storage of its root; None for a root.
+        ``argument``: of ``@main``.
         """
         sizes, strides = tuple(fake.shape), fake.stride()
-        offset = const(0)
-        if not fresh:
-            offset = self.symbols.spell(fake.storage_offset()) - (0 if origin is None else origin)
-            self.symbols.require(offset, user)
+        offset = const(0) if begin is None else self.symbols.require(begin, user)
         static = all(type(n) is int for n in (*sizes, *strides))
         key = (sizes, strides, offset, fake.dtype, fake.device) if static else None
         known = None if key is None else self._specs.get(key)
@@ -181,10 +177,9 @@ class ImportState:
             raise UnsupportedDtype(
                 name=user, dtype=fake.dtype if row is None else f"{fake.dtype} in {fake.layout} layout"
             )
-        stride = self.symbols.stride if argument else self.symbols.expr
         spec = TensorSpec(
             tuple(self.symbols.expr(n, user) for n in sizes),
-            tuple(stride(n, user) for n in strides),
+            self.symbols.strides(fake, user, argument=argument, view=begin is not None),
             offset,
             row.element,
             self._device(fake.device),

@@ -34,14 +34,34 @@ class SymbolTable(DefinedSymbols):
             size = size.node.expr
         return self._expr(size, user)
 
-    def stride(self, size: Any, user: str = "") -> Expr:
-        """As ``expr``, of a stride of an argument of ``@main``: the type of an argument can only name what
-        arguments bring, so a size that counts as at least 1 in a stride (the maximum of it and 1) is taken as
-        it is.  They differ where it is 0, in a tensor without elements.
+    def strides(
+        self, fake: torch.Tensor, user: str = "", *, argument: bool = False, view: bool = False
+    ) -> tuple[Expr, ...]:
+        """As ``expr``, of the strides of ``fake``, an ``argument`` of ``@main``, a ``view``, or neither.
+
+        A size that counts as at least 1 in a stride (the maximum of it and 1) is taken as it is: they differ
+        where it is 0, in a tensor without elements.  So it is in arguments, whose types can only name what
+        arguments bring, in a tensor that has this size, and from then on in views, which address what these
+        do.  Any other maximum, a number of the program, is what it is.
         """
-        if isinstance(size, int):
-            return const(int(size))
-        return self._expr(size.node.expr.replace(_is_at_least_one, _other_than_one), user)
+        sizes = {n.node.expr for n in fake.shape if isinstance(n, torch.SymInt)}
+
+        def is_taken(expression: Any) -> bool:
+            if not _is_at_least_one(expression):
+                return False
+            size = _other_than_one(expression)
+            if argument or (not view and size in sizes):
+                self._taken.add(size)
+            return size in self._taken
+
+        def spelled(stride: Any) -> Expr:
+            if isinstance(stride, torch.SymInt) and stride.node.expr.args:
+                taken = stride.node.expr.replace(is_taken, _other_than_one)
+                if taken != stride.node.expr:
+                    return self._expr(taken, user)
+            return self.expr(stride, user)
+
+        return tuple(spelled(stride) for stride in fake.stride())
 
     def spell(self, size: Any) -> Expr:
         """As ``expr``, but the symbols of what the algebra can say need not be defined: for differences in

@@ -197,3 +197,29 @@ def test_a_size_that_data_makes_zero_divides_coordinates(fresh_dynamo):
         for given in (x, -x.abs()):
             for found, expected in zip(compiled(given), repeated(given), strict=True):
                 torch.testing.assert_close(found, expected)
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        pytest.param(lambda x: x[:, 2:].exp().t() @ x, id="transposed"),
+        pytest.param(lambda x: torch.cat([x[:, 2:].exp(), x[1:, 2:]])[3:].sin().t(), id="rows"),
+    ],
+)
+def test_views_of_arguments_whose_strides_are_maxima(function):
+    """What a backward graph views has strides of one spelling with the views, whatever is empty."""
+    compiled = Compiled(function, {"verify": "on"}, dynamic=True)
+    for shape in ((3, 8), (5, 4), (4, 2)):
+        x = torch.randn(shape, dtype=torch.float64, requires_grad=True)
+        weight = torch.randn(function(x).shape, dtype=torch.float64)
+        found, want = (torch.autograd.grad((f(x) * weight).sum(), x)[0] for f in (compiled, function))
+        torch.testing.assert_close(found, want)
+
+
+def test_a_stride_that_the_program_computes_is_no_size():
+    """The program's own maximum with 1 stays one: its tensor has elements where the other number is 0."""
+
+    def strided(x):
+        return (x * 1).as_strided((2, 2), (max(1, x.shape[1] - 2), 1)) * 2
+
+    check(strided, torch.arange(4.0).view(2, 2), dynamic=True)

@@ -214,8 +214,9 @@ def as_strided(call: Call) -> Tensor:
     address = call.symbols.spell(fake.storage_offset()) - source.origin - source.spec.offset
     if not call.symbols.defines(address):
         call.refuse("where the source starts in its storage is not known")
-    for coordinate, stride in zip(point(result_sizes(call)), fake.stride(), strict=True):
-        address = address + coordinate * call.expr(stride)
+    strides = call.symbols.strides(fake, call.node.name, view=True)
+    for coordinate, stride in zip(point(result_sizes(call)), strides, strict=True):
+        address = address + coordinate * stride
     facts = Facts.of(extents={f"v{i}": str(s) for i, s in enumerate(result_sizes(call))})
     elements = source.spec.numel
     inside = 0 in fake.shape or (facts.nonnegative(address) and facts.less(address, elements))
