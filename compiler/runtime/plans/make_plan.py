@@ -6,7 +6,7 @@ variable may show its storage in another layout of the same elements than the va
 (``plan_tensors.py``); kernels need addresses only.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
@@ -36,6 +36,7 @@ from .steps import (
     CopyBack,
     DrawNumbers,
     Free,
+    GiveBack,
     LaunchKernel,
     LaunchTuned,
     LayOut,
@@ -130,12 +131,13 @@ class _Maker:
         self.tensors = PlanTensors(self.storage)
         self.wanted = wanted_layouts(main, self.storage, self.functions)
         self.arguments = list(main.regions[0].blocks[0].arguments)
+        self.are_arguments = frozenset(self.arguments)
         self.device = device_of(module)
         self.steps: list[Step] = []
         self.step_regions: list[int] = []
         self.names: dict[ir.Value, str] = {}
         self.constants: dict[ir.Value, int | float] = {}
-        self.realigned: list[str] = []
+        self.kept: dict[str, bool] = {}  #: aligned arguments of which the caller's is needed; written?
         self.region = -1
         self.defined = 0  #: how many variables there are
         self.made_in: dict[ir.Value, int] = {}  #: region of each storage, by its root
@@ -155,7 +157,7 @@ class _Maker:
             if op in self.parts.watched:
                 self._watch(op)
             for argument in done.get(position, ()):
-                if self.names[argument] not in self.realigned:  # that is brought back at the end
+                if self.names[argument] not in self.kept:  # that is brought back at the end
                     self._release(argument)
         return PlanFunction(name, "graph", parameters, tuple(self.steps))
 
@@ -215,11 +217,15 @@ class _Maker:
         written = written_storage(self.main, self.storage, self.functions)
         sizes = {number: name for name, number in named_sizes(self.main).items()}
         values = [self.define(a, sizes.get(i, f"a{i}")) for i, a in enumerate(self.arguments)]
+        *_, last = self.main.regions[0].blocks[0].operations
+        results = [v for v in last.operands if isinstance(v.type, ir.RankedTensorType)]
+        viewed = {self.storage.origin(v) for v in results if v not in self.are_arguments}
         for argument, value in zip(self.arguments, values, strict=True):
             if value.is_tensor and argument in launched:
-                self.emit(Align(value.name, argument in written))
-                if argument in written:
-                    self.realigned.append(value.name)
+                kept = argument in written or argument in viewed
+                self.emit(Align(value.name, ("copy" if argument in written else "give") if kept else ""))
+                if kept:
+                    self.kept[value.name] = argument in written
         return tuple(values)
 
     def alloc(self, op: ir.Operation) -> None:
@@ -417,17 +423,25 @@ class _Maker:
         self.emit(Check(variable, sizes, strides, made_by))
 
     def finish(self, op: ir.Operation) -> None:
+        for name, written in self.kept.items():
+            self.emit(CopyBack(name) if written else GiveBack(name))
         handed: list[Operand] = []
         taken: set[Operand] = {self.names[a] for a in self.arguments}
         for value in op.operands:
-            name = self.operand(value)
-            if value not in self.arguments and value.owner.name == "fuse.view" and name in taken:
-                name = self._view(value)  # a view is a tensor of its own to the caller
-            handed.append(name)
-            taken.add(name)
-        for name in self.realigned:
-            self.emit(CopyBack(name))
+            handed.append(self._handed(value, taken))
+            taken.add(handed[-1])
         self.emit(Return(tuple(handed)))
+
+    def _handed(self, value: ir.Value, taken: Collection[Operand]) -> Operand:
+        """A result as the caller gets it.  A view is a tensor of its own, of the caller's own argument."""
+        if value in self.are_arguments or not isinstance(value.type, ir.RankedTensorType):
+            return self.operand(value)
+        known, origin = self.tensors.of(value), self.storage.origin(value)
+        copied = (
+            origin in self.are_arguments and self.names[origin] in self.kept and known != self.names[origin]
+        )
+        again = known in taken and value.owner.name == "fuse.view"
+        return self._view(value) if known is None or copied or again else known
 
 
 def _own_results(module: ir.Module, callee: ir.Operation) -> list[ir.Type]:

@@ -42,6 +42,7 @@ from .steps import (
     DrawNumbers,
     For,
     Free,
+    GiveBack,
     HostArithmetic,
     LaunchKernel,
     LaunchTuned,
@@ -207,7 +208,7 @@ class _Printer:
     # --- steps
 
     def align(self, step: Align) -> Iterator[str]:
-        yield f"align {step.name}" + (" to copy back" if step.written else "")
+        yield f"align {step.name}" + (f" to {step.back} back" if step.back else "")
 
     def alloc(self, step: Alloc) -> Iterator[str]:
         yield f"{self.value(step.result)} = alloc"
@@ -255,6 +256,9 @@ class _Printer:
 
     def watch(self, step: Watch) -> Iterator[str]:
         yield f"watch {step.number} reads ({', '.join(step.read)}) writes ({', '.join(step.written)})"
+
+    def give_back(self, step: GiveBack) -> Iterator[str]:
+        yield f"giveback {step.name}"
 
     def copy_back(self, step: CopyBack) -> Iterator[str]:
         yield f"copyback {step.name}"
@@ -315,6 +319,7 @@ _STEPS: dict[type, Callable[[_Printer, Any], Iterator[str]]] = {
     DrawNumbers: _Printer.draw,
     For: _Printer.count,
     Free: _Printer.free,
+    GiveBack: _Printer.give_back,
     LaunchKernel: _Printer.launch,
     LaunchTuned: _Printer.tune,
     LayOut: _Printer.lay_out,

@@ -39,6 +39,7 @@ from .steps import (
     DrawNumbers,
     For,
     Free,
+    GiveBack,
     HostArithmetic,
     LaunchKernel,
     LaunchTuned,
@@ -142,7 +143,7 @@ class _Printer:
     def align(self, step: Align) -> None:
         name = step.name
         self.emit(f"{name}_p = {name}.data_ptr()")
-        if step.written:
+        if step.back:
             self.emit(f"{name}_caller = {name}")
         self.emit(f"if {name}_p & 15: {name} = aligned({name}); {name}_p = {name}.data_ptr()")
         self.addresses.add(name)
@@ -170,6 +171,9 @@ class _Printer:
     def copy_back(self, step: CopyBack) -> None:
         name = step.name
         self.emit(f"if {name} is not {name}_caller: {name}_caller.copy_({name}); {name} = {name}_caller")
+
+    def give_back(self, step: GiveBack) -> None:
+        self.emit(f"{step.name} = {step.name}_caller")
 
     def check(self, step: Check) -> None:
         sizes, strides = (
@@ -320,6 +324,7 @@ _STEPS: dict[type, Callable[[_Printer, Any], None]] = {
     DrawNumbers: _Printer.draw,
     For: _Printer.count,
     Free: _Printer.free,
+    GiveBack: _Printer.give_back,
     LaunchKernel: _Printer.launch,
     LaunchTuned: _Printer.tune,
     LayOut: _Printer.lay_out,

@@ -26,6 +26,7 @@ from .steps import (
     DrawNumbers,
     For,
     Free,
+    GiveBack,
     HostArithmetic,
     LaunchKernel,
     LaunchTuned,
@@ -211,11 +212,14 @@ class _Reader:
 
     def align(self, line: Cursor) -> Step:
         name = line.word("a variable")
-        written = line.take("to")
-        if written:
+        if not line.take("to"):
+            return self.ended(line, Align(name))
+        if not line.take("give"):
             line.expect("copy")
             line.expect("back")
-        return self.ended(line, Align(name, written))
+            return self.ended(line, Align(name, "copy"))
+        line.expect("back")
+        return self.ended(line, Align(name, "give"))
 
     def free(self, line: Cursor) -> Step:
         return self.ended(line, Free(line.rest(lambda: line.word("a variable"))))
@@ -266,6 +270,9 @@ class _Reader:
 
     def copy_back(self, line: Cursor) -> Step:
         return self.ended(line, CopyBack(line.word("a variable")))
+
+    def give_back(self, line: Cursor) -> Step:
+        return self.ended(line, GiveBack(line.word("a variable")))
 
     def finish(self, line: Cursor) -> Step:
         return self.ended(line, Return(line.rest(line.operand)))
@@ -384,6 +391,7 @@ _STATEMENTS: dict[str, Callable[[_Reader, Cursor], Step]] = {
     "layout": _Reader.lay_out,
     "watch": _Reader.watch,
     "copyback": _Reader.copy_back,
+    "giveback": _Reader.give_back,
     "return": _Reader.finish,
     "recorded": _Reader.recorded,
     "if": _Reader.branch,

@@ -72,12 +72,13 @@ NOWHERE = Origin()
 @dataclass(frozen=True)
 class Align:
     """Brings an argument that kernels address to a 16-byte boundary: ``name`` becomes a copy where it is at
-    none.  ``written``: kernels write to it, so that a ``CopyBack`` follows.
+    none.  ``back``: the caller's tensor is kept, since kernels write to the argument ("copy": a ``CopyBack``
+    follows) or a result is a view of it ("give": a ``GiveBack`` follows).
     """
 
     word: ClassVar[str] = "align"
     name: str
-    written: bool = False
+    back: Literal["", "copy", "give"] = ""
 
 
 @dataclass(frozen=True)
@@ -253,6 +254,14 @@ class CopyBack:
 
 
 @dataclass(frozen=True)
+class GiveBack:
+    """``name`` is the caller's tensor from here on, of which an aligned copy was only read."""
+
+    word: ClassVar[str] = "giveback"
+    name: str
+
+
+@dataclass(frozen=True)
 class Return:
     """Hands the results to the caller; the last step of a function."""
 
@@ -354,7 +363,7 @@ class For:
 
 Step: TypeAlias = (
     Align | Alloc | Reuse | View | Free | Size | Compute | DrawNumbers | LaunchKernel | LaunchTuned
-    | CallExtern | Check | CallFunction | LayOut | Watch | CopyBack | Return | Recorded | Constant
+    | CallExtern | Check | CallFunction | LayOut | Watch | CopyBack | GiveBack | Return | Recorded | Constant
     | HostArithmetic | Branch | While | For
 )  # fmt: skip
 
@@ -388,7 +397,7 @@ def used(step: Step) -> tuple[str, ...]:
 
 def _used(step: Step) -> Iterator[str]:
     match step:
-        case Align() | CopyBack():
+        case Align() | CopyBack() | GiveBack():
             yield step.name
         case Alloc():
             yield from _symbols(step.result.type)

@@ -25,6 +25,7 @@ from .steps import (
     DrawNumbers,
     For,
     Free,
+    GiveBack,
     HostArithmetic,
     LaunchKernel,
     LaunchTuned,
@@ -52,11 +53,25 @@ DEVICE = re.compile(r"cpu|cuda(?::\d{1,4})?")
 _RESERVED = frozenset(
     ("aligned", "args", "check", "current_stream", "device", "draw", "empty_cpu", "empty_cuda", "given")
     + ("laid_out", "memory", "own_storage", "range", "float", "reinterpret", "run", "stream", "watch")
-    + ("launch", "free", "extern", "align", "layout", "copyback", "recorded", "alloc", "view", "reuse")
+    + (
+        "launch",
+        "free",
+        "extern",
+        "align",
+        "layout",
+        "copyback",
+        "giveback",
+        "recorded",
+        "alloc",
+        "view",
+        "reuse",
+    )
     + ("size", "compute", "constant", "floordiv", "mod", "ceildiv", "inf", "nan", "true", "false", "none")
     + ("end", "yield", "to", "on", "tuple")
 )
 _PREFIXES = ("launch_", "extern_", "graph_", "control_flow_", "partition_", "dtype_", "__")
+#: What was done to an argument that is kept so that it can be brought back.
+_BROUGHT = {"copy": "copied", "give": "given"}
 _SUFFIXES = ("_p", "_caller")
 
 
@@ -86,7 +101,7 @@ class _Scope:
         self.live: dict[str, Type] = {}
         self.known: set[str] = set()  #: all that were ever defined
         self.freed: set[str] = set()
-        self.written: set[str] = set()  #: aligned arguments that are to be copied back
+        self.kept: dict[str, str] = {}  #: aligned arguments that are to be copied or given back
         self.at: object = function
 
     def fail(self, message: str) -> NoReturn:
@@ -107,8 +122,9 @@ class _Scope:
         self.at = last
         for operand in last.values:
             self.operand(operand)
-        if self.written:
-            self.fail(f"'{min(self.written)}' is not copied back")
+        if self.kept:
+            name = min(self.kept)
+            self.fail(f"'{name}' is not {_BROUGHT[self.kept[name]]} back")
 
     def steps(self, steps: Iterable[Step]) -> None:
         for step in steps:
@@ -175,14 +191,19 @@ class _Scope:
         self.tensor(step.name)
         if step.name not in self.parameters:
             self.fail(f"'{step.name}' is no argument that can be aligned")
-        if step.written:
-            self.written.add(step.name)
+        if step.back:
+            self.kept[step.name] = step.back
 
     def copy_back(self, step: CopyBack) -> None:
-        self.tensor(step.name)
-        if step.name not in self.written:
-            self.fail(f"'{step.name}' was not aligned to be copied back")
-        self.written.discard(step.name)
+        self._bring_back(step.name, "copy")
+
+    def give_back(self, step: GiveBack) -> None:
+        self._bring_back(step.name, "give")
+
+    def _bring_back(self, name: str, back: str) -> None:
+        self.tensor(name)
+        if self.kept.pop(name, "") != back:
+            self.fail(f"'{name}' was not aligned to be {_BROUGHT[back]} back")
 
     def alloc(self, step: Alloc) -> None:
         self.layout(step.result.type)
@@ -206,8 +227,8 @@ class _Scope:
         for name in step.names:
             if name in self.freed:
                 self.fail(f"'{name}' is freed twice")
-            if name in self.written:
-                self.fail(f"'{name}' is freed before it is copied back")
+            if name in self.kept:
+                self.fail(f"'{name}' is freed before it is {_BROUGHT[self.kept[name]]} back")
             self.tensor(name)
             self.freed.add(name)
             del self.live[name]
@@ -401,6 +422,7 @@ _RULES: dict[type, Callable[[_Scope, Any], None]] = {
     DrawNumbers: _Scope.draw,
     For: _Scope.loop,
     Free: _Scope.free,
+    GiveBack: _Scope.give_back,
     LaunchKernel: _Scope.launch,
     LaunchTuned: _Scope.tune,
     LayOut: _Scope.lay_out,

@@ -7,7 +7,7 @@ import threading
 
 import pytest
 import torch
-from compiling import Compiled, cloned
+from compiling import Compiled, check, cloned
 from interpreted_gpu import interpreted_gpu
 from torch import Tensor, nn
 from torch._subclasses.fake_tensor import FakeTensorMode
@@ -143,3 +143,18 @@ def test_what_an_extern_op_lays_into_a_storage(function):
         found = Compiled(function)(x)
     assert found.dtype == function(x).dtype
     assert torch.equal(found, function(x))
+
+
+@pytest.mark.parametrize("dynamic", [False, True])
+def test_views_of_misaligned_arguments_are_returned(dynamic: bool) -> None:
+    """Kernels read an aligned copy; the caller gets views of its own tensor.  AOTAutograd makes them again,
+    with symbolic sizes by the offsets that they have.
+    """
+
+    def function(x: Tensor, y: Tensor) -> tuple[Tensor, ...]:
+        y[1:].mul_(2)
+        return x.relu(), *x.chunk(2, 0), x.t(), x.view_as(x), y[1:, ::2], y.sum(0)
+
+    given = [torch.randn(6, 9)[:, 3:], torch.randn(97)[1:].view(12, 8)]
+    with interpreted_gpu():
+        check(function, *given, dynamic=dynamic)
