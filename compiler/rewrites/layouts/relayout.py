@@ -103,15 +103,21 @@ class Relayout:
             node.meta["val"] = value
 
     def _restore_results(self, output: Node) -> None:
+        """Gives results their strides back that must have those: what the caller sees, and what is saved in
+        symbolic strides, of which AOTAutograd cannot be told (``result_strides``).
+        """
         kept = self._kept
         results, tree = pytree.tree_flatten(output.args[0], is_leaf=lambda leaf: leaf is None)
         end = len(results) if kept.seen is None else kept.seen
-        for number, result in enumerate(results[:end]):
-            if isinstance(result, Node) and result in self.eager:
-                if number in kept.padded and has_padded_rows(result.meta["val"], self.eager[result]):
-                    self.padded += [] if result in self.padded else [result]
-                else:
-                    results[number] = self.restored(result)
+        for number, result in enumerate(results):
+            if not isinstance(result, Node) or result not in self.eager:
+                continue
+            if number >= end and is_static(result.meta["val"]):
+                continue
+            if number in kept.padded and has_padded_rows(result.meta["val"], self.eager[result]):
+                self.padded += [] if result in self.padded else [result]
+            else:
+                results[number] = self.restored(result)
         output.args = (pytree.tree_unflatten(results, tree),)
 
     def restored(self, node: Node) -> Node:

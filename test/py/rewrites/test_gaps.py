@@ -104,3 +104,19 @@ def test_the_numbers(dynamic):
         return x.cumsum(0), x.mT.exp()
 
     check(shifted, rows(6, 10), dynamic=dynamic)
+
+
+@pytest.mark.parametrize("dynamic", [False, True])
+def test_what_is_saved_in_symbolic_strides_keeps_its_gaps(dynamic):
+    """AOTAutograd is told of strides that are numbers alone."""
+
+    def filled(state, x):
+        made = torch.empty_strided(state.shape, state.stride())
+        made[1:], made[0] = x.detach(), 1
+        return (made[1:] * x).sin()
+
+    state, x = rows(5, 8), torch.randn(4, 8, requires_grad=True)
+    with interpreted_gpu():
+        (found,) = torch.autograd.grad(Compiled(filled, dynamic=dynamic)(state, x).sum(), x)
+    (want,) = torch.autograd.grad(filled(state, x).sum(), x)
+    torch.testing.assert_close(found, want)
