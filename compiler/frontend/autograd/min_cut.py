@@ -19,6 +19,7 @@ from ...fx.detached import drop_detached
 from ...fx.roundings import round_what_decides, round_what_is_saved
 from ...rewrites.stages import JOINT, Switch
 from ..user_kernels.tracing import pin_effects
+from .old_values import save_old_values
 
 
 def partition(
@@ -43,6 +44,7 @@ def partition(
     pin_effects(joint.graph)
     with functorch_config.patch(graphsafe_rng_functionalization=False, cse=False):
         both = min_cut_rematerialization_partition(joint, joint_inputs, **options)
+    save_old_values(both[0], options["num_fwd_outputs"])
     for graph in both:
         describe_replayed(graph)
     returned = both[0].graph.output_node().args[0]

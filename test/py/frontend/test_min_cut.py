@@ -6,8 +6,11 @@ import pytest
 import torch
 from compiling import Compiled
 from interpreted_gpu import interpreted_gpu
+from torch.fx.experimental.proxy_tensor import make_fx
 from torch.nn import functional as F
 from torch.utils.checkpoint import checkpoint
+
+from fuse_mlir.compiler.frontend.autograd.old_values import save_old_values
 
 pytestmark = pytest.mark.usefixtures("fresh_dynamo")
 
@@ -110,3 +113,57 @@ def test_checkpointed_dropout_is_replayed(gpu, dynamic):
     assert torch.equal(gradient != 0, both)
     exact = 2 / 0.75 * x.cos() * (x.sin() / 0.75).exp()
     torch.testing.assert_close(gradient[both], exact[both])
+
+
+def seen_before(state, x):
+    y = (state[1:] * 2) * x
+    state.add_(1)
+    return y
+
+
+@pytest.mark.parametrize("dynamic", (False, True))
+@pytest.mark.parametrize("gaps", (False, True))
+def test_what_the_forward_graph_overwrites_is_saved_as_it_was(gaps, dynamic):
+    state = torch.randn(4, 16)[:, 3:9] if gaps else torch.randn(4, 6)
+    exact_state = state.double()
+    x = torch.randn(3, 6, requires_grad=True)
+    with interpreted_gpu():
+        compiled = Compiled(seen_before, dynamic=dynamic)
+        (found,) = torch.autograd.grad(compiled(state, x).sum(), x)
+    exact = x.detach().double().requires_grad_()
+    (want,) = torch.autograd.grad(seen_before(exact_state, exact).sum(), exact)
+    torch.testing.assert_close(found.double(), want, rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("gaps", (False, True))
+def test_views_of_what_is_overwritten_are_saved_as_they_were(gaps):
+    def forward(state, x):
+        part = torch.ops.aten.split.Tensor(state, 2)[1].t()
+        result = part * x
+        torch.ops.aten.copy_.default(state, state + 1)
+        return result, x, part
+
+    state = torch.randn(4, 16)[:, 3:9] if gaps else torch.randn(4, 6)
+    x = torch.randn(6, 2)
+    graph = make_fx(forward, tracing_mode="fake")(state, x)
+    output, argument = graph.graph.output_node(), next(iter(graph.graph.nodes))
+    output.args = ((*output.args[0], argument),)
+    strides = [n.meta["val"].stride() for n in output.args[0]]
+    save_old_values(graph, 1)
+    graph.recompile()
+    old = state.clone()
+    result, *saved = graph(state, x)
+    assert torch.equal(state, old + 1)
+    assert list(map(torch.equal, saved, (x, old[2:].t(), old))) == [True] * 3
+    assert [t.stride() for t in (result, *saved)] == strides
+    assert len({t.untyped_storage().data_ptr() for t in (state, *saved)}) == 4
+
+
+def test_what_is_overwritten_and_not_saved_is_not_copied():
+    def averaged(state, x):
+        state.lerp_(x.detach(), 0.1)
+        return x.exp() * state
+
+    compiled = Compiled(averaged)
+    compiled(torch.randn(4, 8), torch.randn(4, 8, requires_grad=True))
+    assert "clone" not in str(compiled.graphs[0].module)
