@@ -37,9 +37,10 @@ class Limits:
                     enough.
     held:           most elements of a row of which groups are reduced, too.
     walked:         most elements of a row in a kernel that walks.
-    numbers:        most numbers that a program of such a kernel holds: of each element of a row, the sums of
-                    its column and one more, or four where it is visited again once the row is reduced (one
-                    of rows that are held as they were read).
+    numbers:        most numbers that a program of such a kernel holds.  For each element of a row it holds
+                    the sums of its column, and one number more.  Where the element is used again once the
+                    row is reduced, it holds four more instead; but one where rows stay in registers in the
+                    16 bits in which they were loaded (``held_as_loaded``).
     copied:         most operations and loads of a kernel that computes members at several coordinates for
                     each point, every copy counted.  A product of 16 x 16 matrices in front of another has
                     1071; three of them took Triton 49 s.
@@ -90,12 +91,16 @@ class Sizes:
 class ValueType:
     """The type of a value, with the properties that fusion asks for.
 
-    There is one object for each different type of a program, so comparing and hashing it is cheap.  For
-    values that are not tensors, all properties except ``type`` raise.
+    There is one object for each different type of a program, and ``narrower``, so comparing and hashing it is
+    cheap.  For values that are not tensors, all properties except ``type`` raise.
+
+    narrower: of a value that a pointwise kernel makes of one tensor with smaller elements, the bytes of such
+    an element; else None.
     """
 
     type: ir.Type
     sizes: Sizes
+    narrower: int | None = None
 
     @cached_property
     def spec(self) -> TensorSpec:
@@ -106,6 +111,13 @@ class ValueType:
     def bytes(self) -> int:
         """Bytes of the elements, with every size at its hint."""
         return self.sizes.estimate(self.spec.numel) * self.spec.element_bytes
+
+    @property
+    def loaded(self) -> int:
+        """Bytes that are loaded for an element, where the kernel that makes the value fuses with its reader:
+        2 of weights of float32 that are cast from bfloat16.
+        """
+        return self.spec.element_bytes if self.narrower is None else self.narrower
 
     @cached_property
     def device(self) -> str:

@@ -212,15 +212,29 @@ class GroupGraph:
 
     @cached_property
     def types(self) -> list[ValueType]:
-        """The type of each value; equal types are one object."""
+        """The type of each value.  Equal types are one object, where as many bytes are loaded for them."""
         known: dict[ir.Type, ValueType] = {}
-        found = []
-        for value in self.deps.values:
+        narrow: dict[tuple[ir.Type, int], ValueType] = {}
+        made = self._made_of_one()
+        found: list[ValueType] = []
+        for number, value in enumerate(self.deps.values):
             type_ = value.type
             entry = known.get(type_)
             if entry is None:
                 entry = known[type_] = ValueType(type_, self.sizes)
+            loaded = found[made[number]].loaded if number in made else None
+            if loaded is not None and loaded < entry.loaded:
+                entry = narrow.setdefault((type_, loaded), ValueType(type_, self.sizes, loaded))
             found.append(entry)
+        return found
+
+    def _made_of_one(self) -> dict[int, int]:
+        """The results of pointwise kernels that read one tensor, and that tensor."""
+        found = {}
+        for node, summary in self.summaries.items():
+            if len(summary.reads) == len(summary.writes) == 1 and not summary.crossings:
+                made = self.deps.nodes[node]
+                found[made.results[0]] = made.operands[summary.reads[0].argument]
         return found
 
     def saved_bytes(self, a: int, b: int) -> int:

@@ -12,11 +12,13 @@ from itertools import pairwise
 from ...index import Expr, const
 from ...ir.layout import TensorSpec
 from ..kernel.accesses import Read, Write, points
+from ..kernel.rows_again import held_as_loaded
 from .form import FusionTrial
 from .plan import FusionPlan, Instance
 from .walk import Walk
 
-#: Registers of each element that a walk keeps until its row is reduced, where it is visited again.
+#: Registers of each element that a walk keeps until its row is reduced, where it is visited again in another
+#: form than that in which it was loaded.
 _VALUES_AGAIN = 4
 #: Elements of a row that threads hold are multiples of so many: a vector of each thread of 16 warps.
 _ROUND = 4096
@@ -45,8 +47,9 @@ def walk_of(t: FusionTrial, one: frozenset[str], other: frozenset[str]) -> Walk 
         return "what is reduced down the rows is a result of each row"
     if width is None:
         return "the length of a row is not a constant"
-    reads = _reads(t, one | other)
-    values = sums + (_kept(reads, sums) if _visits_again(plan, row, column) else 1)
+    reads, shared = _reads(t, row, column)
+    again = _visits_again(plan, row, column) and not held_as_loaded(reads, sums, shared)
+    values = sums + (_VALUES_AGAIN if again else 1)
     most = min(t.limits.walked, t.limits.numbers // values // _ROUND * _ROUND)
     if width > most:
         return f"registers hold rows of at most {most} elements, not of {width}"
@@ -67,29 +70,21 @@ def _visits_again(plan: FusionPlan, row: frozenset[str], column: frozenset[str])
     return False
 
 
-def _reads(t: FusionTrial, everything: frozenset[str]) -> list[TensorSpec]:
-    """The tensors that are read at all points."""
+def _reads(t: FusionTrial, row: frozenset[str], column: frozenset[str]) -> tuple[list[TensorSpec], int]:
+    """The tensors that are read at all points; and bytes of each column that are loaded for those that are
+    read along the row only.
+    """
     plan = t.planned
-    found = {}
+    whole, shared = {}, {}
     for instance in plan.instances:
         member = plan.members[instance.member]
         for i, r in enumerate(member.summary.reads):
-            if i not in instance.sources and everything <= plan.image(instance, r.dims):
+            dims = plan.image(instance, r.dims)
+            if i not in instance.sources and dims & row:
                 operand = member.operands[r.argument]
-                found[operand, plan.coords(instance, r)] = t.form.types[operand].spec
-    return list(found.values())
-
-
-def _kept(reads: list[TensorSpec], sums: int) -> int:
-    """Registers for each element of a row that is visited again once it is reduced.
-
-    Two tensors of bfloat16 take one, as they are held as they were read (the tiling rule ``wide-row-again``).
-    With more tensors, or with two sums of each column (the gradient of a layer norm), what is computed of
-    them does not fit beside them: such wide rows would spill.
-    """
-    if sums == 1 and len(reads) <= 2 and all(spec.element == "bf16" for spec in reads):
-        return 1
-    return _VALUES_AGAIN
+                found = whole if row | column <= dims else shared
+                found[operand, plan.coords(instance, r)] = t.form.types[operand]
+    return [value.spec for value in whole.values()], sum(value.loaded for value in shared.values())
 
 
 def _sums(plan: FusionPlan, row: frozenset[str], column: frozenset[str]) -> int:

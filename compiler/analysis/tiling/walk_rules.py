@@ -9,6 +9,7 @@ from ...ir.kernel import over
 from ...ir.sizes import ceil_power, floor_power
 from ...ir.tile import Axis, Tile
 from ..kernel.dependents import visits_again
+from ..kernel.rows_again import held_as_loaded
 from ..kernel.shape import KernelShape
 from .choice import LARGE_REGISTERS, NoTiling, grid
 from .row_rules import ROW_ELEMENTS, both_ways, row_warps
@@ -47,8 +48,8 @@ def wide_row_again(shape: KernelShape, hardware: Hardware) -> Tile | None:
     """A program of 16 warps walks over rows, and holds each in the 16 bits in which it was loaded.
 
     When: a walk visits rows of more than 8192 elements of bfloat16 again once they are reduced (the gradient
-    of a norm).  Why: what is computed of a row would take twice the registers beside the sums of its columns,
-    and spill.
+    of a norm), and registers hold them so (``held_as_loaded``).  Why: what is computed of a row would take
+    twice the registers beside the sums of its columns, and spill.
     """
     classes, main = shape.reduced_classes, shape.main_access
     along = main and shape.contiguous_dim(main)
@@ -58,17 +59,26 @@ def wide_row_again(shape: KernelShape, hardware: Hardware) -> Tile | None:
     bound = shape.bound(held)
     if along not in held or bound is None or not _WIDE < bound <= ROW_ELEMENTS // 2:
         return None
-    loads = [a for a in shape.kernel.loads if set(shape.reduced) <= shape.kernel.op_dims[a.op]]
-    if not visits_again(shape, rows) or any(shape.kernel.spec(a.argument).element != "bf16" for a in loads):
+    along_row = [a for a in shape.kernel.loads if not shape.kernel.op_dims[a.op].isdisjoint(held)]
+    loads = [a for a in along_row if set(shape.reduced) <= shape.kernel.op_dims[a.op]]
+    shared = [a for a in along_row if a not in loads]
+    read, sums = [shape.kernel.spec(a.argument) for a in loads], _sums(shape, rows, held)
+    if not visits_again(shape, rows) or not held_as_loaded(read, sums, sum(map(shape.element_bytes, shared))):
         return None
     row = Axis(held, ceil_power(bound), "resident")
     axes = (*grid(shape.parallel, 1), Axis(rows, 1, "looped"), row)
     # What all rows share is loaded before each reduction of a row, and once behind the last one.
     times = 1 + sum(set(over(op)) <= set(held) for op in shape.kernel.reductions)
-    shared = [a for a in shape.kernel.loads if set(held) == shape.kernel.op_dims[a.op]]
     step = row.block * sum(map(shape.element_bytes, (*loads, *shared * times)))
     stages = next(n for n in range(_WALK_STAGES, 0, -1) if (n - 1) * step < hardware.shared_bytes)
     return Tile(axes, _WIDE_WARPS, stages, again=True)
+
+
+def _sums(shape: KernelShape, rows: tuple[str, ...], held: tuple[str, ...]) -> int:
+    """How many numbers the reductions over ``rows`` make of each column.  All but a plain one make two."""
+    found = [op for op in shape.kernel.reductions if not set(over(op)).isdisjoint(rows)]
+    along = [op for op in found if set(held) <= shape.kernel.op_dims[op]]
+    return sum(1 + (op.name != "fuse.reduce") for op in along)
 
 
 def several_reductions(shape: KernelShape, hardware: Hardware) -> Tile:

@@ -109,3 +109,76 @@ func.func private @once(%x: tensor<4224x12288xbf16>, %w: tensor<12288xbf16>, %o:
   %q = "fuse.store"(%p, %t, %true) {at = ["d2", "d1"], mode = "set"} : (tensor<132x12288xf32>, f32, i1) -> tensor<132x12288xf32>
   return %r, %q : tensor<4224x12288xbf16>, tensor<132x12288xf32>
 }
+
+// -----
+
+// Must not fire: weights of float32, which all rows share, do not fit beside the row.
+// CHECK-LABEL: func.func private @wide_weights
+// CHECK-SAME: fuse.tile = {axes =
+func.func private @wide_weights(%x: tensor<4224x12288xbf16>, %w: tensor<12288xf32>, %o: tensor<4224x12288xbf16>, %p: tensor<132x12288xf32>) -> (tensor<4224x12288xbf16>, tensor<132x12288xf32>)
+    attributes {fuse.kernel, fuse.dims = {d0 = "32", d1 = "12288", d2 = "132"}, fuse.ties = array<i64: 2, 3>} {
+  %true = arith.constant true
+  %none = arith.constant 0.0 : bf16
+  %zero = arith.constant 0.0 : f32
+  %h = "fuse.load"(%x, %true, %none) {at = ["d0 + d2*32", "d1"]} : (tensor<4224x12288xbf16>, i1, bf16) -> bf16
+  %u = "fuse.load"(%w, %true, %zero) {at = ["d1"]} : (tensor<12288xf32>, i1, f32) -> f32
+  %v = arith.extf %h : bf16 to f32
+  %m = arith.mulf %v, %u : f32
+  %s = "fuse.reduce"(%m) {kind = "sum", over = ["d1"]} : (f32) -> f32
+  %t = "fuse.reduce"(%m) {kind = "sum", over = ["d0"]} : (f32) -> f32
+  %y = arith.divf %m, %s : f32
+  %z = arith.truncf %y : f32 to bf16
+  %r = "fuse.store"(%o, %z, %true) {at = ["d0 + d2*32", "d1"], mode = "set"} : (tensor<4224x12288xbf16>, bf16, i1) -> tensor<4224x12288xbf16>
+  %q = "fuse.store"(%p, %t, %true) {at = ["d2", "d1"], mode = "set"} : (tensor<132x12288xf32>, f32, i1) -> tensor<132x12288xf32>
+  return %r, %q : tensor<4224x12288xbf16>, tensor<132x12288xf32>
+}
+
+// -----
+
+// Must not fire: three tensors of bfloat16 do not fit beside the sums of the columns.
+// CHECK-LABEL: func.func private @three_tensors
+// CHECK-SAME: fuse.tile = {axes =
+func.func private @three_tensors(%x: tensor<4224x12288xbf16>, %w: tensor<4224x12288xbf16>, %b: tensor<4224x12288xbf16>, %o: tensor<4224x12288xbf16>, %p: tensor<132x12288xf32>) -> (tensor<4224x12288xbf16>, tensor<132x12288xf32>)
+    attributes {fuse.kernel, fuse.dims = {d0 = "32", d1 = "12288", d2 = "132"}, fuse.ties = array<i64: 3, 4>} {
+  %true = arith.constant true
+  %none = arith.constant 0.0 : bf16
+  %h = "fuse.load"(%x, %true, %none) {at = ["d0 + d2*32", "d1"]} : (tensor<4224x12288xbf16>, i1, bf16) -> bf16
+  %g = "fuse.load"(%w, %true, %none) {at = ["d0 + d2*32", "d1"]} : (tensor<4224x12288xbf16>, i1, bf16) -> bf16
+  %c = "fuse.load"(%b, %true, %none) {at = ["d0 + d2*32", "d1"]} : (tensor<4224x12288xbf16>, i1, bf16) -> bf16
+  %v = arith.extf %h : bf16 to f32
+  %u = arith.extf %g : bf16 to f32
+  %e = arith.extf %c : bf16 to f32
+  %l = arith.mulf %v, %u : f32
+  %m = arith.addf %l, %e : f32
+  %s = "fuse.reduce"(%m) {kind = "sum", over = ["d1"]} : (f32) -> f32
+  %t = "fuse.reduce"(%m) {kind = "sum", over = ["d0"]} : (f32) -> f32
+  %y = arith.divf %m, %s : f32
+  %z = arith.truncf %y : f32 to bf16
+  %r = "fuse.store"(%o, %z, %true) {at = ["d0 + d2*32", "d1"], mode = "set"} : (tensor<4224x12288xbf16>, bf16, i1) -> tensor<4224x12288xbf16>
+  %q = "fuse.store"(%p, %t, %true) {at = ["d2", "d1"], mode = "set"} : (tensor<132x12288xf32>, f32, i1) -> tensor<132x12288xf32>
+  return %r, %q : tensor<4224x12288xbf16>, tensor<132x12288xf32>
+}
+
+// -----
+
+// Must not fire: two numbers of each column do not fit beside the row.
+// CHECK-LABEL: func.func private @two_sums
+// CHECK-SAME: fuse.tile = {axes =
+func.func private @two_sums(%x: tensor<4224x12288xbf16>, %w: tensor<12288xbf16>, %o: tensor<4224x12288xbf16>, %p: tensor<132x12288xf32>, %n: tensor<132x12288xf32>) -> (tensor<4224x12288xbf16>, tensor<132x12288xf32>, tensor<132x12288xf32>)
+    attributes {fuse.kernel, fuse.dims = {d0 = "32", d1 = "12288", d2 = "132"}, fuse.ties = array<i64: 2, 3, 4>} {
+  %true = arith.constant true
+  %none = arith.constant 0.0 : bf16
+  %h = "fuse.load"(%x, %true, %none) {at = ["d0 + d2*32", "d1"]} : (tensor<4224x12288xbf16>, i1, bf16) -> bf16
+  %g = "fuse.load"(%w, %true, %none) {at = ["d1"]} : (tensor<12288xbf16>, i1, bf16) -> bf16
+  %v = arith.extf %h : bf16 to f32
+  %u = arith.extf %g : bf16 to f32
+  %m = arith.mulf %v, %u : f32
+  %s = "fuse.reduce"(%m) {kind = "sum", over = ["d1"]} : (f32) -> f32
+  %t:2 = "fuse.welford"(%m) {over = ["d0"]} : (f32) -> (f32, f32)
+  %y = arith.divf %m, %s : f32
+  %z = arith.truncf %y : f32 to bf16
+  %r = "fuse.store"(%o, %z, %true) {at = ["d0 + d2*32", "d1"], mode = "set"} : (tensor<4224x12288xbf16>, bf16, i1) -> tensor<4224x12288xbf16>
+  %q = "fuse.store"(%p, %t#0, %true) {at = ["d2", "d1"], mode = "set"} : (tensor<132x12288xf32>, f32, i1) -> tensor<132x12288xf32>
+  %a = "fuse.store"(%n, %t#1, %true) {at = ["d2", "d1"], mode = "set"} : (tensor<132x12288xf32>, f32, i1) -> tensor<132x12288xf32>
+  return %r, %q, %a : tensor<4224x12288xbf16>, tensor<132x12288xf32>, tensor<132x12288xf32>
+}

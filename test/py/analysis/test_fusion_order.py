@@ -150,17 +150,18 @@ def test_wide_rows_of_bfloat16_are_visited_again_in_the_walk(function, widths, a
 
 
 @pytest.mark.parametrize(
-    ("function", "shape", "element"),
+    ("function", "shape", "element", "weights"),
     [
-        (backward, (8192, 8192), torch.bfloat16),
-        (backward, (8192, 33), torch.bfloat16),
-        (means_and_variances, (8192, 16384), torch.float32),
-        (means_and_variances, (8191, 16384), torch.float32),
-        (rms_gradient, (8192, 16384), torch.bfloat16),
+        (backward, (8192, 8192), torch.bfloat16, torch.bfloat16),
+        (backward, (8192, 33), torch.bfloat16, torch.bfloat16),
+        (means_and_variances, (8192, 16384), torch.float32, torch.float32),
+        (means_and_variances, (8191, 16384), torch.float32, torch.float32),
+        (rms_gradient, (8192, 16384), torch.bfloat16, torch.bfloat16),
+        (rms_gradient, (8192, 16384), torch.bfloat16, torch.float32),
     ],
-    ids=["wide", "narrow", "widest", "unequal shares", "widest again"],
+    ids=["wide", "narrow", "widest", "unequal shares", "widest again", "no walk for weights of float32"],
 )
-def test_walks_fit_in_registers_and_shared_memory(function, shape, element, always):
+def test_walks_fit_in_registers_and_shared_memory(function, shape, element, weights, always):
     """The widest rows that may be visited again, and that may not; and rows of which 64 are a step."""
     rows, columns = shape
     sizes = {
@@ -168,7 +169,10 @@ def test_walks_fit_in_registers_and_shared_memory(function, shape, element, alwa
         means_and_variances: [shape],
         rms_gradient: [shape, shape, (columns,)],
     }[function]
-    module, _ = compiled(function, *(torch.empty(*s, dtype=element) for s in sizes), level="planned")
+    args = [torch.empty(*s, dtype=element if len(s) > 1 else weights) for s in sizes]
+    module, remarks = compiled(function, *args, level="planned")
+    again = "wide-row-again" in {r.rule for r in remarks.items if r.pass_name == "choose-tiling"}
+    assert again == (function is rms_gradient and weights == torch.bfloat16)
     walk = next(iter(kernel_sources(module).values()))
     cubin = compile_ttir(walk.text, target=Target(90), num_warps=walk.num_warps, num_stages=walk.num_stages)
     assert cubin.stack == 0 and cubin.shared <= hardware_named("h200").shared_bytes
@@ -255,16 +259,24 @@ def test_why_there_is_no_walk(function, shape, why):
     assert any(why in text for text in said), said
 
 
+def weighed_shares(x, *weights):
+    rows = sum((x[0] * w for w in weights), x[1])
+    return rows / x[0].sum(1, keepdim=True), x[0].sum(0)
+
+
 @pytest.mark.parametrize(
-    "function",
+    ("function", "weights"),
     [
-        lambda x: (x[0] / x[0].sum(1, keepdim=True), *torch.var_mean(x[0], 0)),
-        lambda x: ((x[0] + x[1] * x[2]) / x[0].sum(1, keepdim=True), x[0].sum(0)),
+        (lambda x: (x[0] / x[0].sum(1, keepdim=True), *torch.var_mean(x[0], 0)), ()),
+        (lambda x: ((x[0] + x[1] * x[2]) / x[0].sum(1, keepdim=True), x[0].sum(0)), ()),
+        (weighed_shares, (torch.float32,)),
+        (weighed_shares, (torch.bfloat16, torch.bfloat16)),
     ],
-    ids=["two numbers of each column", "three tensors"],
+    ids=["two numbers of each column", "three tensors", "wide weights", "two weights"],
 )
-def test_wide_rows_that_would_spill_are_not_visited_again(function):
-    _, remarks = compiled(function, torch.empty(3, 8192, 9000, dtype=torch.bfloat16), level="scheduled")
+def test_wide_rows_that_would_spill_are_not_visited_again(function, weights):
+    args = [torch.empty(3, 8192, 9000, dtype=torch.bfloat16), *(torch.empty(9000, dtype=w) for w in weights)]
+    _, remarks = compiled(function, *args, level="scheduled")
     said = [dict(r.numbers)["no_walk"] for r in remarks.items if r.rule == "reduction-dims"]
     assert any("at most 8192 elements, not of 9000" in text for text in said), said
 
