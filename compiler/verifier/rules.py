@@ -81,9 +81,12 @@ class Report:
 
 def _last_byte(spec: TensorSpec) -> int:
     """How far the last element of a tensor is from the first of its storage, in bytes, as far as its layout
-    says: where a size is unknown, one step along its dim counts.
+    says: where a size is unknown, one step along its dim counts.  A tensor without elements has no last one:
+    0, whatever its strides are.
     """
-    lengths = (1 if n.constant is None else max(n.constant - 1, 0) for n in spec.sizes)
+    if any(n.constant == 0 for n in spec.sizes):
+        return 0
+    lengths = (1 if n.constant is None else n.constant - 1 for n in spec.sizes)
     steps = (abs(stride.constant or 0) for stride in spec.strides)
     ahead = abs(spec.offset.constant or 0) + sum(n * s for n, s in zip(lengths, steps, strict=True))
     return ahead * spec.element_bytes

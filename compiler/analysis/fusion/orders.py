@@ -13,7 +13,7 @@ from ...index import Expr, const
 from ...ir.layout import TensorSpec
 from ..kernel.accesses import Read, Write, points
 from ..kernel.rows_again import held_as_loaded
-from .form import FusionTrial
+from .form import FusionTrial, ValueType
 from .plan import FusionPlan, Instance
 from .walk import Walk
 
@@ -75,7 +75,8 @@ def _reads(t: FusionTrial, row: frozenset[str], column: frozenset[str]) -> tuple
     read along the row only.
     """
     plan = t.planned
-    whole, shared = {}, {}
+    whole: dict[tuple[int, tuple[Expr, ...]], ValueType] = {}
+    shared: dict[tuple[int, tuple[Expr, ...]], ValueType] = {}
     for instance in plan.instances:
         member = plan.members[instance.member]
         for i, r in enumerate(member.summary.reads):
