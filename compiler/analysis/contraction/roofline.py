@@ -114,7 +114,7 @@ def unmeasured(product: Product, moved: Moved, bounded: bool = False) -> Unmeasu
         return Unmeasured("form", "kernels of other products than of matrices were not measured")
     for role in ("left", "right"):
         strides = _strides(product, role)
-        if 1 not in strides or any(s != 1 and s % _VECTOR for s in strides):
+        if 1 not in strides or any(s is None or (s != 1 and s % _VECTOR) for s in strides):
             return Unmeasured("strides", "rows of a factor do not start at multiples of 16 bytes")
     if product.is_of_images and left.strides[dims[0].index("k")].constant != 1:
         return Unmeasured("strides", "the channels of images do not lie side by side")
@@ -127,11 +127,13 @@ def unmeasured(product: Product, moved: Moved, bounded: bool = False) -> Unmeasu
     return None
 
 
-def _strides(product: Product, role: str) -> list[int]:
-    """Those of the dims of a factor that have more than one point, without those of a batch of matrices."""
+def _strides(product: Product, role: str) -> list[int | None]:
+    """Those of the dims of a factor that have more than one point, without those of a batch of matrices.
+    None: a stride is a symbol.
+    """
     spec, dims = product.specs[role], product.dims[role]
     found = [
-        stride.constant or 0
+        stride.constant
         for dim, size, stride in zip(dims, spec.sizes, spec.strides, strict=True)
         if dim != UNIT and size.constant != 1
     ]

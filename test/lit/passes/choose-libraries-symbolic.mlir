@@ -170,3 +170,26 @@ module attributes {fuse.device = "cuda:0"} {
   }
   func.func private @same_bytes(tensor<?x4096xbf16, #fuse.layout<"s0,4096", "4096,1", "0", "">>, tensor<4096x14336xbf16, #fuse.layout<"4096,14336", "1,4096", "0", "">>) -> tensor<?x14336xbf16, #fuse.layout<"s0,14336", "14336,1", "0", "">> attributes {fuse.extern = "aten.mm.default", fuse.args = [#fuse.arg<0 : i64>, #fuse.arg<1 : i64>], fuse.kwargs = {}}
 }
+
+// -----
+
+// Must not fire: nothing says that the distance between two rows is a multiple of 16 bytes.
+// CHECK: missed: choose-libraries: strides, {{.*}}@strided is the library's: rows of a factor do not start at multiples of 16 bytes
+module attributes {fuse.device = "cuda:0"} {
+  func.func @main(%s0: index {fuse.sym = "s0", fuse.min = 2 : i64, fuse.max = 64 : i64, fuse.hint = 16 : i64}, %s1: index {fuse.sym = "s1", fuse.min = 4096 : i64, fuse.hint = 8192 : i64}, %x: tensor<?x4096xbf16, #fuse.layout<"s0,4096", "s1,1", "0", "">>, %q: tensor<14336x4096xi8>) -> tensor<?x14336xbf16, #fuse.layout<"s0,14336", "14336,1", "0", "">> {
+    %e = "fuse.empty"() {syms = []} : () -> tensor<14336x4096xbf16>
+    %w = call @widen(%q, %e) : (tensor<14336x4096xi8>, tensor<14336x4096xbf16>) -> tensor<14336x4096xbf16>
+    %t = "fuse.view"(%w) {map = ["v1", "v0"], syms = []} : (tensor<14336x4096xbf16>) -> tensor<4096x14336xbf16, #fuse.layout<"4096,14336", "1,4096", "0", "">>
+    %y = call @strided(%x, %t) : (tensor<?x4096xbf16, #fuse.layout<"s0,4096", "s1,1", "0", "">>, tensor<4096x14336xbf16, #fuse.layout<"4096,14336", "1,4096", "0", "">>) -> tensor<?x14336xbf16, #fuse.layout<"s0,14336", "14336,1", "0", "">>
+    return %y : tensor<?x14336xbf16, #fuse.layout<"s0,14336", "14336,1", "0", "">>
+  }
+  func.func private @widen(%x: tensor<14336x4096xi8>, %o: tensor<14336x4096xbf16>) -> tensor<14336x4096xbf16> attributes {fuse.kernel, fuse.dims = {d0 = "14336", d1 = "4096"}, fuse.ties = array<i64: 1>} {
+    %true = arith.constant true
+    %zero = arith.constant 0 : i8
+    %v = "fuse.load"(%x, %true, %zero) {at = ["d0", "d1"]} : (tensor<14336x4096xi8>, i1, i8) -> i8
+    %w = arith.sitofp %v : i8 to bf16
+    %r = "fuse.store"(%o, %w, %true) {at = ["d0", "d1"], mode = "set"} : (tensor<14336x4096xbf16>, bf16, i1) -> tensor<14336x4096xbf16>
+    return %r : tensor<14336x4096xbf16>
+  }
+  func.func private @strided(tensor<?x4096xbf16, #fuse.layout<"s0,4096", "s1,1", "0", "">>, tensor<4096x14336xbf16, #fuse.layout<"4096,14336", "1,4096", "0", "">>) -> tensor<?x14336xbf16, #fuse.layout<"s0,14336", "14336,1", "0", "">> attributes {fuse.extern = "aten.mm.default", fuse.args = [#fuse.arg<0 : i64>, #fuse.arg<1 : i64>], fuse.kwargs = {}}
+}
