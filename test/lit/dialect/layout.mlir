@@ -7,7 +7,7 @@ func.func private @scalar(tensor<f32>)
 // CHECK: @empty(tensor<0x4xf32>)
 func.func private @empty(tensor<0x4xf32>)
 // CHECK: @empty_with_large_strides(tensor<0x2147483648x2147483648xf32>)
-func.func private @empty_with_large_strides(tensor<0x2147483648x2147483648xf32>)
+func.func private @empty_with_large_strides(tensor<0x2147483648x2147483648xf32>) attributes {fuse.extern = "test.f.default", fuse.args = [#fuse.arg<0 : i64>], fuse.effect}
 // CHECK: @transposed(tensor<4x8xf32, #fuse.layout<"4,8", "1,4", "0", "">>)
 func.func private @transposed(tensor<4x8xf32, #fuse.layout<"4,8", "1,4", "0", "">>)
 // CHECK: @expanded(tensor<4x8xbf16, #fuse.layout<"4,8", "0,1", "0", "">>)
