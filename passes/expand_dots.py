@@ -37,10 +37,11 @@ class ExpandDots(AnalysisPass):
     beside those that are summed; ``types``, where tensor cores do not take the types.
 
     Does not fire on other products, which become products of tiles (``apply-tiling``), nor on tile code.  A
-    product of few rows stays one of tiles where tensor cores are faster: 2 to 4 rows times integers of 8 bits
-    that are loaded and cast to bf16 or f16, and 3 or 4 rows times loaded bf16 or f16.  There are at least
-    1024 rows of these weights, which lie along what is summed and start at multiples of 16 bytes.  The kernel
-    reduces nothing beside two such products at most.
+    product of few rows stays one of tiles where tensor cores are faster: 2 to 4 rows times int8 that is
+    loaded and cast to bf16 or f16 (or uint8 to f16), and 3 or 4 rows times loaded bf16 or f16.  Nothing else
+    is computed of these weights, the larger factor.  At least 1024 rows of them lie along what is summed,
+    start at multiples of 16 bytes and have 128 bytes or more.  The kernel reduces nothing beside two such
+    products at most.
     """
 
     name: ClassVar[str] = "expand-dots"

@@ -60,12 +60,12 @@ class SliceProducts(AnalysisPass):
             kernel = Kernel.of(func)
             subject = Products(KernelShape.of(kernel))
             sides = FewRowSides.of(subject)
-            if sides is None or sides.slices is not None or len(kernel.reductions) > len(products):
+            if sides is None or sides.slices is not None:
                 continue
             blocks = sides.blocks(subject, hardware)
             [dim, *others] = sides.summed.dims
             points = kernel.dims[dim].constant
-            if blocks.slices == 1 or others or points is None or points % blocks.slices:
+            if blocks.slices == 1 or others or points is None:
                 continue
             _slice(kernel, products, dim, blocks.slices, points // blocks.slices, blocks.summed)
             program.clean(func)

@@ -1,12 +1,12 @@
-"""Into which blocks tensor cores multiply few rows by large weights.
+"""Into which blocks tensor cores multiply few rows by weights: the larger factor, which may be activations.
 
 Bytes bound such a product, so a program has to keep many loads in flight and issue little for each weight.
 The weights are the left operand: as such they stay in registers between a conversion and the product.  The
 few rows are the right one, padded to the least that tensor cores take.  The warps of a program share its rows
 of weights and have a slice of what is summed each, so that a matrix of few rows still has warps enough.
 
-The constants are the best of 26 blocks for 14336 x 4096, 4096 x 14336 and 128256 x 4096 weights of 8 bits and
-of 8 blocks for 16 bits, times 4 rows, on an H200.
+The constants are the best of 26 blocks for 14336 x 4096, 4096 x 14336 and 128256 x 4096 int8 weights and of 8
+blocks for 16 bits, times 4 rows, on an H200.
 """
 
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ _COLUMNS = 8
 #: Slices, and rows of weights, where such programs give every multiprocessor two; and where they do not.
 _MANY, _FEW = (2, 32), (4, 16)
 #: Bytes of a row of weights that a slice takes in a step, and stages of the loop.
-_STEP_BYTES, _STAGES = 128, 4
+STEP_BYTES, _STAGES = 128, 4
 
 
 @dataclass(frozen=True)
@@ -38,11 +38,13 @@ class FewRowBlocks:
 def few_row_blocks(
     outputs: int, few: int, summed: int, element_bytes: int, hardware: Hardware
 ) -> FewRowBlocks:
-    """For ``few`` rows times ``outputs`` rows of ``summed`` weights of so many bytes.  A slice has whole
-    steps.
+    """For ``few`` rows times ``outputs`` rows of ``summed`` weights of so many bytes.
+
+    A slice has whole steps.  So there is one slice, and a program is one warp, where what is summed is no
+    multiple of two steps: 896 (seven steps) or 784 (no whole number of them) weights of one byte.
     """
     slices, rows = _MANY if outputs // _MANY[1] >= hardware.full_grid else _FEW
-    step = _STEP_BYTES // element_bytes
+    step = STEP_BYTES // element_bytes
     while slices > 1 and summed % (slices * step):
         slices //= 2
     return FewRowBlocks(slices, rows, max(_COLUMNS, ceil_power(few)), step, _STAGES)

@@ -2,8 +2,9 @@
 
 Such a product reads each weight once, so bytes bound it: 1 to 4 rows of 14336 x 4096 weights in bfloat16 take
 an H200 30 to 38 us, a copy of the bytes 29.  The constants are fitted to 1 to 4 rows with 117 MB and 1.05 GB
-of weights in bf16, and with 59 MB in int8, on an H200 (suite ``contractions``).  Weights that are widened in
-the kernel count as if they were multiplied and summed; tensor cores are faster with those of 8 bits.
+of weights in bf16, and with 59 MB in int8, on an H200 (suite ``contractions``).  A kernel that widens its
+weights is estimated as one that multiplies and sums.  No times on tensor cores were fitted for it: with int8,
+which they multiply faster, the estimate is too long, and the library is taken more often than need be.
 """
 
 from dataclasses import dataclass
@@ -39,9 +40,9 @@ class Unmeasured:
 
 @dataclass(frozen=True)
 class FewRows:
-    """A product of few rows with large weights.
+    """A product of few rows with weights: the larger factor, which may be activations.
 
-    ``rows``: how many; ``weights``: elements of the other operand; ``multiplied``: whether tensor cores
+    ``rows``: how many; ``weights``: elements of the larger factor; ``multiplied``: whether tensor cores
     multiply them, if the kernel reads them as they are.
     """
 

@@ -1,8 +1,9 @@
 """How a product is best computed as a kernel, what that takes, and what a call of the library takes.
 
 ``contraction_plan`` is what the passes that choose between the two ask, and the rules of tiling: so a choice
-is made for the blocks that tiling takes.  ``few_rows.py`` has the figures of products of few rows,
-``small.py`` those of small products, ``roofline.py`` those of all others, and ``tiles.py`` ranks blocks.
+is made for the blocks that tiling takes.  Products of few rows are an exception: ``few_rows.py`` has their
+figures and knows no blocks, and tiling takes those of ``few_row_blocks.py``.  ``small.py`` has the figures of
+small products, ``roofline.py`` those of all others, and ``tiles.py`` ranks blocks.
 """
 
 from collections.abc import Mapping

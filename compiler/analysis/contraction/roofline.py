@@ -123,7 +123,9 @@ def unmeasured(product: Product, moved: Moved, bounded: bool = False) -> Unmeasu
     if moved.behind is not None and moved.behind.beside > 1:
         return Unmeasured("beside", "more than one tensor as large as the result is read behind the product")
     if not bounded and min(product.size(role).constant or 0 for role in ("left", "right")) <= FEW:
-        return Unmeasured("few-rows", f"at most {FEW} rows or columns are not multiplied on tensor cores")
+        return Unmeasured(
+            "few-rows", f"at most {FEW} rows or columns: the estimates of blocks are fitted to more"
+        )
     return None
 
 

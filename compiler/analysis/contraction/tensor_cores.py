@@ -4,14 +4,15 @@ from dataclasses import dataclass
 
 from ...ir.contractions import ACCUMULATORS
 from ...ir.defining import defining_op
-from ...ir.kernel import Access, over
+from ...ir.kernel import over
 from ...mlir import ir
 from ..kernel.shape import KernelShape
+from .few_row_blocks import STEP_BYTES
 
 #: Up to so many rows, or columns, bytes bound a product, and multiplying and adding keeps up with them.
 FEW = 4
-#: How many rows of weights of 1 and 2 bytes an element are few, and faster on tensor cores: on an H200, each
-#: of 2 to 16 rows that was measured times weights of 8 bits, and 4 rows of 16 bits.
+#: How many rows times weights of 1 and 2 bytes an element are few, and faster on tensor cores: on an H200,
+#: each of 2 to 16 rows that was measured times int8, and 4 rows times 16 bits.
 _ROWS = {1: range(2, 17), 2: range(3, 5)}
 #: Rows of weights from which on programs suffice: a program takes 16 of them or more.
 _LEAST_WEIGHTS = 1024
@@ -21,7 +22,7 @@ _MOST_PRODUCTS = 2
 _VECTOR = 16
 #: Element types that ``fuse.dot`` multiplies and ``tt.dot`` does not.
 _SUMMED = ("i16", "i32", "i64")
-#: Casts of integers of 8 bits that take at most two instructions, by the type that they make.
+#: Casts of int8 (``sitofp``) and uint8 that take at most two instructions, by the type that they make.
 _CASTS = {"bf16": ("arith.sitofp",), "f16": ("arith.sitofp", "arith.uitofp")}
 
 
@@ -33,20 +34,17 @@ class Summed:
     message: str
 
 
-@dataclass(frozen=True)
-class Weights:
-    """The larger factor of a product of few rows that tensor cores multiply: what loads it, bytes of an
-    element, and how many rows are few."""
-
-    access: Access
-    element_bytes: int
-    rows: range
-
-
 def multiplies(rows: int, others: int, summed: int, element: str) -> bool:
-    """Whether tensor cores multiply few rows by ``others`` rows of ``summed`` weights of type ``element``."""
-    large = others >= _LEAST_WEIGHTS
-    return large and element in _CASTS and rows in _ROWS[2] and summed * 2 % _VECTOR == 0
+    """Whether tensor cores multiply few rows by ``others`` rows of ``summed`` weights of type ``element``,
+    which are not widened and lie side by side in memory: ``weights_of`` before there is a kernel.
+    """
+    return element in _CASTS and _fit(rows, others, summed, 2) and summed * 2 % _VECTOR == 0
+
+
+def _fit(rows: int, others: int, summed: int, element_bytes: int) -> bool:
+    """Whether the sizes of a product of few rows with larger factor of so many bytes an element suit tensor
+    cores.  Each of the ``others`` rows has at least one step of the loop (``few_row_blocks.py``)."""
+    return others >= _LEAST_WEIGHTS and rows in _ROWS[element_bytes] and summed * element_bytes >= STEP_BYTES
 
 
 def reason_to_sum(shape: KernelShape, op: ir.Operation) -> Summed | None:
@@ -62,18 +60,18 @@ def reason_to_sum(shape: KernelShape, op: ir.Operation) -> Summed | None:
     return None
 
 
-def weights_of(shape: KernelShape, op: ir.Operation) -> Weights | None:
-    """The weights of a ``fuse.dot`` of few rows that tensor cores multiply; None for other products.
+def weights_of(shape: KernelShape, op: ir.Operation) -> int | None:
+    """Bytes of an element of the weights of a ``fuse.dot`` of few rows that tensor cores multiply; None for
+    other products.  *Weights* are the larger factor here, which may be activations.
 
-    They are loaded as bf16 or f16, or as integers of 8 bits that are cast to these.  Each is loaded for one
-    point, and at least 1024 rows of them lie along what is summed and start at multiples of 16 bytes.  To
-    multiply and add instead takes an instruction for each weight and row, and more for widening.
+    They are loaded as bf16 or f16, or as int8 that is cast to these, or as uint8 that is cast to f16; nothing
+    else is computed of them.  Each is loaded for one point.  At least 1024 rows of them lie along what is
+    summed, start at multiples of 16 bytes and have 128 bytes or more.  To multiply and add instead takes an
+    instruction for each weight and row, and more for widening.
     """
     left, right = _sides(shape, op)
     larger = shape.points(tuple(left)) < shape.points(tuple(right))
-    if shape.points(tuple((left, right)[larger])) < _LEAST_WEIGHTS:
-        return None
-    weights, few = op.operands[larger], (left, right)[not larger]
+    weights, few, others = op.operands[larger], (left, right)[not larger], (left, right)[larger]
     casts = _CASTS.get(str(weights.type))
     if casts is None:
         return None
@@ -82,14 +80,15 @@ def weights_of(shape: KernelShape, op: ir.Operation) -> Weights | None:
     access = next((a for a in shape.kernel.loads if a.op.results[0] == loaded), None)
     if access is None or (cast is not None and str(loaded.type) != "i8"):
         return None
-    spec, size, bound = shape.kernel.spec(access.argument), shape.points(tuple(few)), shape.bound(tuple(few))
-    found = Weights(access, spec.element_bytes, _ROWS[spec.element_bytes])
-    if size not in found.rows or bound is None or bound not in found.rows:
+    spec, bound = shape.kernel.spec(access.argument), shape.bound(tuple(few))
+    sizes = shape.points(tuple(others)), shape.points(over(op)), spec.element_bytes
+    if bound is None or not all(_fit(rows, *sizes) for rows in (shape.points(tuple(few)), bound)):
         return None
     strides = [s.constant for s in spec.strides]
     aligned = all(s is not None and (s == 1 or s * spec.element_bytes % _VECTOR == 0) for s in strides)
     own = shape.kernel.op_dims[access.op] == shape.kernel.value_dims[weights]
-    return found if aligned and own and shape.contiguous_dim(access) in over(op) else None
+    along = shape.contiguous_dim(access) in over(op)
+    return spec.element_bytes if aligned and own and along else None
 
 
 def _sides(shape: KernelShape, op: ir.Operation) -> tuple[frozenset[str], frozenset[str]]:

@@ -1,4 +1,6 @@
-"""The rule for few rows times large weights that tensor cores multiply, and the sides of such products."""
+"""The rule for few rows that tensor cores multiply by weights (the larger factor), and the sides of such
+products.
+"""
 
 import math
 from collections.abc import Mapping
@@ -42,7 +44,7 @@ class FewRowSides:
         found = [weights_of(subject.shape, op) for op in kernel.products]
         if len(held) > 1 or None in found or any({*over(op)} != slices for op in others):
             return None
-        element_bytes = max(w.element_bytes for w in found if w is not None)
+        element_bytes = max(width for width in found if width is not None)
         weights, rows = free
         return FewRowSides(weights, rows, subject.summed[0], held[0] if held else None, element_bytes)
 
@@ -58,7 +60,8 @@ class FewRowSides:
 def weights_in_slices(subject: Products, hardware: Hardware) -> Tile | None:
     """A block of rows of weights for each program, whose warps have a slice of what is summed each.
 
-    When: at least 1024 rows of weights of 8 bits are multiplied by 2 to 16 rows, or of 16 bits by 3 or 4.
+    When: at least 1024 rows of weights are multiplied by 2 to 16 rows where they are int8 that is cast (or
+    uint8 that is cast to f16), by 3 or 4 rows where they are bf16 or f16 (``weights_of``).
     Why: weights that are widened stay in registers as the left operand of a product, and converting them once
     serves all rows; warps with slices of their own read enough at once where there are few programs.  Where a
     tile takes more shared memory than there is, the next one has a stage less.

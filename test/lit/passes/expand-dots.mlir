@@ -289,6 +289,57 @@ module attributes {fuse.device = "cpu"} {
 
 // -----
 
+// Must not fire: 112 bytes of each row of weights are no whole step.
+// SAID: analysis: expand-dots: few-rows: 4 rows and 1000000 columns: at most 4 of one of them [short]
+// CHECK-LABEL: func.func private @short
+// CHECK-NOT: fuse.dot
+module attributes {fuse.device = "cpu"} {
+  func.func @main(%x: tensor<4x112xbf16>, %w: tensor<1000000x112xi8>) -> tensor<4x1000000xf32> {
+    %o = "fuse.empty"() {syms = []} : () -> tensor<4x1000000xf32>
+    %y = call @short(%x, %w, %o) : (tensor<4x112xbf16>, tensor<1000000x112xi8>, tensor<4x1000000xf32>) -> tensor<4x1000000xf32>
+    return %y : tensor<4x1000000xf32>
+  }
+  func.func private @short(%x: tensor<4x112xbf16>, %w: tensor<1000000x112xi8>, %o: tensor<4x1000000xf32>) -> tensor<4x1000000xf32>
+      attributes {fuse.kernel, fuse.dims = {d0 = "4", d1 = "1000000", d2 = "112"}, fuse.ties = array<i64: 2>} {
+    %true = arith.constant true
+    %none = arith.constant 0 : i8
+    %zero = arith.constant 0.0 : bf16
+    %a = "fuse.load"(%x, %true, %zero) {at = ["d0", "d2"]} : (tensor<4x112xbf16>, i1, bf16) -> bf16
+    %b = "fuse.load"(%w, %true, %none) {at = ["d1", "d2"]} : (tensor<1000000x112xi8>, i1, i8) -> i8
+    %f = arith.sitofp %b : i8 to bf16
+    %s = "fuse.dot"(%a, %f) {over = ["d2"]} : (bf16, bf16) -> f32
+    %r = "fuse.store"(%o, %s, %true) {at = ["d0", "d1"], mode = "set"} : (tensor<4x1000000xf32>, f32, i1) -> tensor<4x1000000xf32>
+    return %r : tensor<4x1000000xf32>
+  }
+}
+
+// -----
+
+// 128 bytes of each are one.
+// CHECK-LABEL: func.func private @one_step
+// CHECK: "fuse.dot"
+module attributes {fuse.device = "cpu"} {
+  func.func @main(%x: tensor<4x128xbf16>, %w: tensor<1024x128xi8>) -> tensor<4x1024xf32> {
+    %o = "fuse.empty"() {syms = []} : () -> tensor<4x1024xf32>
+    %y = call @one_step(%x, %w, %o) : (tensor<4x128xbf16>, tensor<1024x128xi8>, tensor<4x1024xf32>) -> tensor<4x1024xf32>
+    return %y : tensor<4x1024xf32>
+  }
+  func.func private @one_step(%x: tensor<4x128xbf16>, %w: tensor<1024x128xi8>, %o: tensor<4x1024xf32>) -> tensor<4x1024xf32>
+      attributes {fuse.kernel, fuse.dims = {d0 = "4", d1 = "1024", d2 = "128"}, fuse.ties = array<i64: 2>} {
+    %true = arith.constant true
+    %none = arith.constant 0 : i8
+    %zero = arith.constant 0.0 : bf16
+    %a = "fuse.load"(%x, %true, %zero) {at = ["d0", "d2"]} : (tensor<4x128xbf16>, i1, bf16) -> bf16
+    %b = "fuse.load"(%w, %true, %none) {at = ["d1", "d2"]} : (tensor<1024x128xi8>, i1, i8) -> i8
+    %f = arith.sitofp %b : i8 to bf16
+    %s = "fuse.dot"(%a, %f) {over = ["d2"]} : (bf16, bf16) -> f32
+    %r = "fuse.store"(%o, %s, %true) {at = ["d0", "d1"], mode = "set"} : (tensor<4x1024xf32>, f32, i1) -> tensor<4x1024xf32>
+    return %r : tensor<4x1024xf32>
+  }
+}
+
+// -----
+
 // Must not fire: two rows times the weights of 16 bits are summed, and a sum and a product of tiles share no tile.
 // SAID: analysis: expand-dots: few-rows: 2 rows and 1024 columns: at most 4 of one of them [mixed]
 // CHECK-LABEL: func.func private @mixed

@@ -36,9 +36,9 @@ module attributes {fuse.device = "cpu"} {
 
 // -----
 
-// Must not fire: 50 points are no whole number of steps.
+// Must not fire: 200 points are no whole number of steps.
 // CHECK-LABEL: func.func private @uneven
-// CHECK-SAME: fuse.dims = {d0 = "4", d1 = "1024", d2 = "50"}
+// CHECK-SAME: fuse.dims = {d0 = "4", d1 = "1024", d2 = "200"}
 // CHECK-NOT: fuse.reduce
 module attributes {fuse.device = "cpu"} {
   func.func @main(%x: tensor<4x512xbf16>, %w: tensor<1024x512xi8>) -> tensor<4x1024xf32> {
@@ -47,7 +47,7 @@ module attributes {fuse.device = "cpu"} {
     return %y : tensor<4x1024xf32>
   }
   func.func private @uneven(%x: tensor<4x512xbf16>, %w: tensor<1024x512xi8>, %o: tensor<4x1024xf32>) -> tensor<4x1024xf32>
-      attributes {fuse.kernel, fuse.dims = {d0 = "4", d1 = "1024", d2 = "50"}, fuse.ties = array<i64: 2>} {
+      attributes {fuse.kernel, fuse.dims = {d0 = "4", d1 = "1024", d2 = "200"}, fuse.ties = array<i64: 2>} {
     %true = arith.constant true
     %none = arith.constant 0 : i8
     %zero = arith.constant 0.0 : bf16
