@@ -62,28 +62,28 @@ _ROUNDING = {"f32": 2.0**-14, "f64": 2.0**-43}
 
 
 def corrected(builder: TileBuilder, about: Center, sums: Values, count: ir.Value) -> Values:
-    """The mean and m2 of n points, from a first approximation ``first`` of their mean, the center ``about``,
-    and from ``sums``: the sum ``total`` of the deviations from ``first``, and the sum ``squares`` of their
-    squares, both in units of the center.  The results are first + total / n and squares - total^2 / n, the
-    corrected two-pass algorithm (Chan, Golub and LeVeque 1983, Algorithms for computing the sample variance,
-    eq. 1.7), no longer in units.  ``count``: n.
+    """The mean and m2 of n points, from a first approximation of their mean, ``about.mean``, and from
+    ``sums``: the sum ``total`` of the deviations from it, and the sum ``squares`` of their squares, both in
+    units of ``about``.  The results are about.mean + total / n and squares - total^2 / n, the corrected
+    two-pass algorithm (Chan, Golub and LeVeque 1983, Algorithms for computing the sample variance, eq. 1.7),
+    no longer in units.  ``count``: n.
 
     Errors.  Each thread adds k elements one by one; a tree adds the threads.  Let h be k plus the height of
     the tree, and u half a unit in the last place of 1.  The first mean is wrong by up to h * u * mean(|x|);
     for equal elements c, by k / 4 * u * |c| (``folds/simple.py``).  Without the correction, the square of
     that error is added to the variance, and may exceed it where the mean is far from 0; deviations of equal
-    elements are then not 0.  With it, the mean is wrong by u * |mean| + h * u * mean(|x - first|), and m2 by
-    2 * h * u * squares.
+    elements are then not 0.  With it, the mean is wrong by u * |mean| + h * u * mean(|x - about.mean|), and
+    m2 by 2 * h * u * squares.
 
     Equal elements c have exact, equal deviations of a few units in the last place of c.  The mean of these is
-    wrong by a small part (2 * h * u) of itself, so that first plus it rounds to c.  Their m2 is a difference
-    of equal numbers, wrong by 2 * h * u * squares; so an m2 below that, or negative, becomes 0.  A row loses
-    its true m2 by this only if its elements differ by less than half a unit in the last place.
+    wrong by a small part (2 * h * u) of itself, so that about.mean plus it rounds to c.  Their m2 is a
+    difference of equal numbers, wrong by 2 * h * u * squares; so an m2 below that, or negative, becomes 0.
+    A row loses its true m2 by this only if its elements differ by less than half a unit in the last place.
 
     The mean is corrected only where it is at least the standard deviation.  Below that, the deviations cannot
-    improve it: x - first drops the same low bits of first for all x of one exponent, so that the mean of the
-    deviations is wrong by up to u * mean(|x|), which is many units of a mean near 0.  The first mean is then
-    as accurate as its sum.  (A large mean, whose square is infinite, is always corrected.)
+    improve it: x - about.mean drops the same low bits of about.mean for all x of one exponent, so that the
+    mean of the deviations is wrong by up to u * mean(|x|), which is many units of a mean near 0.  The first
+    mean is then as accurate as its sum.  (A large mean, whose square is infinite, is always corrected.)
 
     If the sum of squares is NaN or infinite, nothing is corrected: the mean is the first mean, which is
     infinite where the sum of the row is, and m2 is the sum of squares.

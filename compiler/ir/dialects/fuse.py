@@ -222,7 +222,8 @@ class ArgReduce(Fuse.Operation, name="argreduce", traits=[ext.Pure]):
 
 class Welford(Fuse.Operation, name="welford", traits=[ext.Pure]):
     """Mean and sum of squared deviations (m2) of ``value`` over ``over`` (Welford 1962; combined as in Chan
-    et al. 1983).  If all values are equal, the mean is exactly that value and m2 is 0.
+    et al. 1983).  If all values are equal, the mean is exactly that value and m2 is 0.  This needs a finite
+    sum: if adding up the values overflows their type, the mean is infinite, and m2 infinite or NaN.
 
     ``weights`` has at most one value: how often each of ``value`` counts, at least 0.  What counts 0 times
     may be anything, NaN too.  The mean is sum(weight * value) / sum(weight), m2 is sum(weight * (value -
