@@ -112,7 +112,7 @@ class ValueType:
         """Bytes of the elements, with every size at its hint."""
         return self.sizes.estimate(self.spec.numel) * self.spec.element_bytes
 
-    @property
+    @cached_property
     def loaded(self) -> int:
         """Bytes that are loaded for an element, where the kernel that makes the value fuses with its reader:
         2 of weights of float32 that are cast from bfloat16.
