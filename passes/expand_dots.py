@@ -34,7 +34,8 @@ class ExpandDots(AnalysisPass):
     The terms are the same.  What order they are added in is up to the machine that adds them.
 
     Remarks: ``analysis``, with one of two conditions: ``few-rows``, where one operand has at most 4 points
-    beside those that are summed; ``types``, where tensor cores do not take the types.
+    beside those that are summed; ``types``, where tensor cores do not take the types;
+    ``narrow-loads``, where factors in f64 are made of elements of 8 or 16 bits, at which Triton fails.
 
     Does not fire on other products, which become products of tiles (``apply-tiling``), nor on tile code.  A
     product of few rows stays one of tiles where tensor cores are faster: 2 to 4 rows times int8 that is

@@ -22,6 +22,9 @@ _MOST_PRODUCTS = 2
 _VECTOR = 16
 #: Element types that ``fuse.dot`` multiplies and ``tt.dot`` does not.
 _SUMMED = ("i16", "i32", "i64")
+#: Bytes of the narrowest element that factors in f64 may be made of: Triton 3.6 packs them as if they were as
+#: narrow, and fails at narrower ones.
+_LEAST_OF_F64 = 4
 #: Casts of int8 (``sitofp``) and uint8 that take at most two instructions, by the type that they make.
 _CASTS = {"bf16": ("arith.sitofp",), "f16": ("arith.sitofp", "arith.uitofp")}
 
@@ -57,6 +60,11 @@ def reason_to_sum(shape: KernelShape, op: ir.Operation) -> Summed | None:
     first, second, made = (str(v.type) for v in (*op.operands, *op.results))
     if first != second or first in _SUMMED or ACCUMULATORS.get(first) != made:
         return Summed("types", f"tensor cores do not sum products of {first} and {second} in {made}")
+    narrow = _narrowest_load(shape, op) if first == "f64" else _LEAST_OF_F64
+    if narrow < _LEAST_OF_F64:
+        return Summed(
+            "narrow-loads", f"Triton fails at products of f64 made of elements of {8 * narrow} bits"
+        )
     return None
 
 
@@ -89,6 +97,22 @@ def weights_of(shape: KernelShape, op: ir.Operation) -> int | None:
     own = shape.kernel.op_dims[access.op] == shape.kernel.value_dims[weights]
     along = shape.contiguous_dim(access) in over(op)
     return spec.element_bytes if aligned and own and along else None
+
+
+def _narrowest_load(shape: KernelShape, op: ir.Operation) -> int:
+    """Bytes of the narrowest element that the factors of a product are made of; 8 where none is loaded."""
+    loads = {a.op: shape.element_bytes(a) for a in shape.kernel.loads}
+    found, seen, pending = [8], set[ir.Operation](), [*op.operands]
+    while pending:
+        owner = pending.pop().owner
+        if isinstance(owner, ir.Block) or owner.operation in seen:
+            continue
+        seen.add(owner.operation)
+        if owner.operation in loads:
+            found.append(loads[owner.operation])
+        else:
+            pending += owner.operation.operands
+    return min(found)
 
 
 def _sides(shape: KernelShape, op: ir.Operation) -> tuple[frozenset[str], frozenset[str]]:

@@ -55,30 +55,6 @@ module attributes {fuse.device = "cpu"} {
 
 // -----
 
-// Tensor cores do not take integers of 16 bits.
-// SAID: analysis: expand-dots: types: tensor cores do not sum products of i16 and i16 in i32 [words]
-// CHECK-LABEL: func.func private @words
-// CHECK-NOT: fuse.dot
-module attributes {fuse.device = "cpu"} {
-  func.func @main(%x: tensor<64x64xi16>, %w: tensor<64x64xi16>) -> tensor<64x64xi32> {
-    %o = "fuse.empty"() {syms = []} : () -> tensor<64x64xi32>
-    %y = call @words(%x, %w, %o) : (tensor<64x64xi16>, tensor<64x64xi16>, tensor<64x64xi32>) -> tensor<64x64xi32>
-    return %y : tensor<64x64xi32>
-  }
-  func.func private @words(%x: tensor<64x64xi16>, %w: tensor<64x64xi16>, %o: tensor<64x64xi32>) -> tensor<64x64xi32>
-      attributes {fuse.kernel, fuse.dims = {d0 = "64", d1 = "64", d2 = "64"}, fuse.ties = array<i64: 2>} {
-    %true = arith.constant true
-    %zero = arith.constant 0 : i16
-    %a = "fuse.load"(%x, %true, %zero) {at = ["d0", "d2"]} : (tensor<64x64xi16>, i1, i16) -> i16
-    %b = "fuse.load"(%w, %true, %zero) {at = ["d2", "d1"]} : (tensor<64x64xi16>, i1, i16) -> i16
-    %s = "fuse.dot"(%a, %b) {over = ["d2"]} : (i16, i16) -> i32
-    %r = "fuse.store"(%o, %s, %true) {at = ["d0", "d1"], mode = "set"} : (tensor<64x64xi32>, i32, i1) -> tensor<64x64xi32>
-    return %r : tensor<64x64xi32>
-  }
-}
-
-// -----
-
 // Must not fire: tensor cores multiply five rows.
 // SAID-NOT: [rows]
 // CHECK-LABEL: func.func private @rows
