@@ -8,6 +8,7 @@ from typing import ClassVar
 from ..compiler.base.remarks import Remarks
 from ..compiler.index import Expr, Facts, FloorDiv, Mod, const, offset, parse, simplify, sym
 from ..compiler.ir.kernel import (
+    Kernel,
     is_kernel,
     is_tiled,
     kernel_dims,
@@ -48,8 +49,8 @@ class SimplifyDims(Pass):
        replaced by its operand.
     2. A dim d is split into ``d floordiv c`` and ``d mod c``, where c divides its extent, if that removes
        divisions from addresses or index values, and what each reduction over d reads depends on both.
-    3. Two dims are merged if that adds no division to any address or index value, and each reduction crosses
-       both or neither.
+    3. Two dims are merged if that adds no division to any address or index value, each reduction crosses both
+       or neither, and each factor of a product has both or neither.
 
     Does not fire on tile code, nor, but for rule 1, on a dim that a scan crosses.
 
@@ -74,7 +75,8 @@ class _Form:
 
     ``addresses``: storage offsets and index values over the dims; ``named``: what coordinates name;
     ``crossings``: of each reduction and scan the name, the dims, and the coordinates and index values that
-    its operands are computed from.  The last are left out where no address holds a division.
+    its operands are computed from.  The last are left out where no address holds a division.  ``factors``: the
+    dims of each factor of a product, also those along which it is broadcast by a stride of 0.
     """
 
     extents: tuple[tuple[str, Expr], ...]
@@ -82,6 +84,7 @@ class _Form:
     addresses: tuple[Expr, ...]
     crossings: tuple[tuple[str, frozenset[str], frozenset[Expr]], ...]
     named: frozenset[str]
+    factors: tuple[frozenset[str], ...]
 
     @staticmethod
     def of(kernel: ir.Operation, symbols: Facts) -> "_Form":
@@ -115,7 +118,10 @@ class _Form:
         divided = any(not isinstance(atom, str) for e in addresses for atom in e.atoms())
         sources = _sources(kernel) if divided and crossings else {}
         crossed = tuple((op.name, frozenset(over(op)), _joined(op, sources)) for op in crossings)
-        return _Form(tuple(extents.items()), known, tuple(addresses), crossed, frozenset(named))
+        products = [op for op in crossings if op.name == "fuse.dot"]
+        dims = Kernel.of(kernel).value_dims if products else {}
+        factors = tuple(dims.get(factor, frozenset()) for op in products for factor in op.operands)
+        return _Form(tuple(extents.items()), known, tuple(addresses), crossed, frozenset(named), factors)
 
 
 def _sources(kernel: ir.Operation) -> dict[ir.Value, frozenset[Expr]]:
@@ -241,11 +247,9 @@ class _Dims:
             for b in self.extents:
                 if a == b or self.extents[b].constant == 0 or self.scanned(a) or self.scanned(b):
                     continue
-                if any(
-                    (a in image) != (b in image)
-                    for image in (self.image(c) for _, c, _ in self.form.crossings)
-                ):
-                    continue
+                alike = (*(c for _, c, _ in self.form.crossings), *self.form.factors)
+                if any((a in image) != (b in image) for image in map(self.image, alike)):
+                    continue  # a sum is over one of them, or a factor of a product has one of them
                 name = self.fresh()
                 inner = self.extents[b]
                 mapping = {a: sym(name).floordiv(inner), b: sym(name).mod(inner)}
