@@ -75,8 +75,8 @@ class _Form:
 
     ``addresses``: storage offsets and index values over the dims; ``named``: what coordinates name;
     ``crossings``: of each reduction and scan the name, the dims, and the coordinates and index values that
-    its operands are computed from.  The last are left out where no address holds a division.  ``factors``: the
-    dims of each factor of a product, also those along which it is broadcast by a stride of 0.
+    its operands are computed from.  The last are left out where no address holds a division.  ``factors``:
+    the dims of each factor of a product, also those along which it is broadcast by a stride of 0.
     """
 
     extents: tuple[tuple[str, Expr], ...]

@@ -109,18 +109,20 @@ def _bytes(kernel: Kernel, access: Access) -> int:
 def _unroll(kernel: Kernel, dim: str, points: int) -> None:
     """Copies what depends on ``dim`` for each of its points, in program order."""
     made: list[dict[ir.Value, ir.Value]] = [{} for _ in range(points)]
-    for op in kernel_body(kernel.func)[:-1]:
+    copied: list[ir.Operation] = []
+    # The dims are looked up before anything changes: the hash of an op is that of its operands, too.
+    for op, dims in [(op, kernel.op_dims[op]) for op in kernel_body(kernel.func)[:-1]]:
         if op.name == "fuse.reduce" and dim in over(op):
             _sum(op, dim, made)
-        elif dim in kernel.op_dims.get(op, ()):
-            if op.name == "fuse.store":
-                _store(op, dim, made)
-                continue
+        elif dim in dims and op.name == "fuse.store":
+            _store(op, dim, made)
+        elif dim in dims:
             for point in range(points):
                 copy = _copy(op, dim, point, made[point])
                 made[point].update(zip(op.results, copy.results, strict=True))
-    for op in reversed(kernel_body(kernel.func)[:-1]):
-        if dim in kernel.op_dims.get(op, ()) and all(not list(r.uses) for r in op.results):
+            copied.append(op)
+    for op in reversed(copied):
+        if all(not list(r.uses) for r in op.results):
             op.erase()
 
 

@@ -139,6 +139,38 @@ module attributes {fuse.device = "cpu"} {
 
 // -----
 
+// Rows and columns of a matrix times itself: one store becomes two, and these become four. Equal sums are one.
+// CHECK-LABEL: func.func private @gram
+// CHECK-SAME: fuse.dims = {d2 = "4096"}
+// CHECK-COUNT-3: "fuse.reduce"
+// CHECK: "fuse.store"(%{{.*}}) {at = ["0", "0"]
+// CHECK-NEXT: "fuse.store"(%{{.*}}) {at = ["0", "1"]
+// CHECK-NEXT: "fuse.store"(%{{.*}}) {at = ["1", "0"]
+// CHECK-NEXT: %[[R:.*]] = "fuse.store"(%{{.*}}) {at = ["1", "1"]
+// CHECK-NEXT: return %[[R]]
+module attributes {fuse.device = "cpu"} {
+  func.func @main(%x: tensor<2x1xf32>, %w: tensor<4096xf32>) -> tensor<2x2xf32> {
+    %o = "fuse.empty"() {syms = []} : () -> tensor<2x2xf32>
+    %y = call @gram(%x, %w, %o) : (tensor<2x1xf32>, tensor<4096xf32>, tensor<2x2xf32>) -> tensor<2x2xf32>
+    return %y : tensor<2x2xf32>
+  }
+  func.func private @gram(%x: tensor<2x1xf32>, %w: tensor<4096xf32>, %o: tensor<2x2xf32>) -> tensor<2x2xf32> attributes {fuse.kernel, fuse.dims = {d0 = "2", d1 = "2", d2 = "4096"}, fuse.ties = array<i64: 2>} {
+    %true = arith.constant true
+    %zero = arith.constant 0.0 : f32
+    %a = "fuse.load"(%x, %true, %zero) {at = ["d1", "0"]} : (tensor<2x1xf32>, i1, f32) -> f32
+    %w0 = "fuse.load"(%w, %true, %zero) {at = ["d2"]} : (tensor<4096xf32>, i1, f32) -> f32
+    %b = arith.mulf %a, %w0 : f32
+    %c = "fuse.load"(%x, %true, %zero) {at = ["d0", "0"]} : (tensor<2x1xf32>, i1, f32) -> f32
+    %d = arith.mulf %c, %w0 : f32
+    %e = arith.mulf %d, %b : f32
+    %s = "fuse.reduce"(%e) {kind = "sum", over = ["d2"]} : (f32) -> f32
+    %r = "fuse.store"(%o, %s, %true) {at = ["d0", "d1"], mode = "set"} : (tensor<2x2xf32>, f32, i1) -> tensor<2x2xf32>
+    return %r : tensor<2x2xf32>
+  }
+}
+
+// -----
+
 // Bad input: a module without a program.
 // expected-error@+1 {{the module has no function @main}}
 module attributes {fuse.device = "cpu"} {
