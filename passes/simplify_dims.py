@@ -95,6 +95,7 @@ class _Form:
         inside = known.with_extents(extents)
         addresses: list[Expr] = []
         crossings: list[ir.Operation] = []
+        products: list[ir.Operation] = []
         named: set[str] = set()
         for op in dimmed(kernel):
             attributes = op.attributes
@@ -115,13 +116,18 @@ class _Form:
                 if unknown:
                     raise PassError(f"'{unknown[0]}' is no dim of the kernel", op.location)
                 crossings.append(op)
+                if op.name == "fuse.dot":
+                    products.append(op)
         divided = any(not isinstance(atom, str) for e in addresses for atom in e.atoms())
         sources = _sources(kernel) if divided and crossings else {}
         crossed = tuple((op.name, frozenset(over(op)), _joined(op, sources)) for op in crossings)
-        products = [op for op in crossings if op.name == "fuse.dot"]
-        dims = Kernel.of(kernel).value_dims if products else {}
-        factors = tuple(dims.get(factor, frozenset()) for op in products for factor in op.operands)
+        factors = _factors(kernel, products) if products else ()
         return _Form(tuple(extents.items()), known, tuple(addresses), crossed, frozenset(named), factors)
+
+
+def _factors(kernel: ir.Operation, products: Sequence[ir.Operation]) -> tuple[frozenset[str], ...]:
+    dims = Kernel.of(kernel).value_dims
+    return tuple(dims.get(factor, frozenset()) for op in products for factor in op.operands)
 
 
 def _sources(kernel: ir.Operation) -> dict[ir.Value, frozenset[Expr]]:
@@ -243,13 +249,15 @@ class _Dims:
     def merge(self) -> bool:
         """Merges one pair of dims, if that adds no division."""
         before = self.divisions(self.extents, self.mapping) + 1
+        # What is summed over one of them, or a factor of a product that has one of them, needs both.
+        images = [self.image(crossed) for _, crossed, _ in self.form.crossings]
+        images += [self.image(dims) for dims in self.form.factors]
         for a in self.extents:
             for b in self.extents:
                 if a == b or self.extents[b].constant == 0 or self.scanned(a) or self.scanned(b):
                     continue
-                alike = (*(c for _, c, _ in self.form.crossings), *self.form.factors)
-                if any((a in image) != (b in image) for image in map(self.image, alike)):
-                    continue  # a sum is over one of them, or a factor of a product has one of them
+                if any((a in image) != (b in image) for image in images):
+                    continue
                 name = self.fresh()
                 inner = self.extents[b]
                 mapping = {a: sym(name).floordiv(inner), b: sym(name).mod(inner)}
