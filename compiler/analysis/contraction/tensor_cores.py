@@ -1,5 +1,6 @@
 """Which ``fuse.dot``s are products of tiles, and which are multiplied and summed instead."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from ...ir.contractions import ACCUMULATORS
@@ -60,8 +61,7 @@ def reason_to_sum(shape: KernelShape, op: ir.Operation) -> Summed | None:
     first, second, made = (str(v.type) for v in (*op.operands, *op.results))
     if first != second or first in _SUMMED or ACCUMULATORS.get(first) != made:
         return Summed("types", f"tensor cores do not sum products of {first} and {second} in {made}")
-    narrow = _narrowest_load(shape, op) if first == "f64" else _LEAST_OF_F64
-    if narrow < _LEAST_OF_F64:
+    if first == "f64" and (narrow := _narrowest_load(shape, op)) < _LEAST_OF_F64:
         return Summed(
             "narrow-loads", f"Triton fails at products of f64 made of elements of {8 * narrow} bits"
         )
@@ -102,17 +102,7 @@ def weights_of(shape: KernelShape, op: ir.Operation) -> int | None:
 def _narrowest_load(shape: KernelShape, op: ir.Operation) -> int:
     """Bytes of the narrowest element that the factors of a product are made of; 8 where none is loaded."""
     loads = {a.op: shape.element_bytes(a) for a in shape.kernel.loads}
-    found, seen, pending = [8], set[ir.Operation](), [*op.operands]
-    while pending:
-        owner = pending.pop().owner
-        if isinstance(owner, ir.Block) or owner.operation in seen:
-            continue
-        seen.add(owner.operation)
-        if owner.operation in loads:
-            found.append(loads[owner.operation])
-        else:
-            pending += owner.operation.operands
-    return min(found)
+    return min((loads[made] for made in _nearest(op.operands, "fuse.load")), default=8)
 
 
 def _sides(shape: KernelShape, op: ir.Operation) -> tuple[frozenset[str], frozenset[str]]:
@@ -139,17 +129,21 @@ def _ends_chain(shape: KernelShape, op: ir.Operation, rows: int, columns: int) -
 
 def _of_tiles(shape: KernelShape, value: ir.Value) -> bool:
     """Whether a value is made of results of products, all of them products of tiles."""
-    found, seen, pending = False, set[ir.Operation](), [value]
+    products = _nearest([value], "fuse.dot")
+    return bool(products) and all(reason_to_sum(shape, op) is None for op in products)
+
+
+def _nearest(values: Iterable[ir.Value], name: str) -> list[ir.Operation]:
+    """The ops of a name that values are made of, without those that such ops are made of."""
+    found, seen, pending = list[ir.Operation](), set[ir.Operation](), [*values]
     while pending:
         owner = pending.pop().owner
         if isinstance(owner, ir.Block) or owner.operation in seen:
             continue
         made = owner.operation
         seen.add(made)
-        if made.name == "fuse.dot":
-            if reason_to_sum(shape, made) is not None:
-                return False
-            found = True
+        if made.name == name:
+            found.append(made)
         else:
             pending += made.operands
     return found

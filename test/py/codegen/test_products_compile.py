@@ -7,8 +7,8 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from cubins import usage
-from sass import sass, unwritten
+from cubins import dumped, usage
+from sass import unwritten
 from tiled_cubins import compiled
 from tiling_cases import Case, tensor
 
@@ -166,7 +166,7 @@ def test_a_chain_that_ends_in_few_columns(rows: int, columns: int, tmp_path: Pat
     )
     cubin = compiled(case)
     assert usage(cubin, tmp_path).spilled == 0
-    assert unwritten(sass(cubin, tmp_path)) == []
+    assert unwritten(dumped(cubin, "-sass", tmp_path)) == []
     assert cubin.ptx.count("wgmma.mma_async") >= 8
 
 

@@ -21,16 +21,21 @@ class Usage:
 
 def usage(cubin: CompiledCubin, folder: Path) -> Usage:
     """Registers a thread and local bytes, read from the cubin by cuobjdump."""
+    text = dumped(cubin, "-res-usage", folder)
+    return Usage(
+        int(re.search(r"REG:(\d+)", text)[1]),
+        int(re.search(r"LOCAL:(\d+)", text)[1]) + int(re.search(r"STACK:(\d+)", text)[1]),
+    )
+
+
+def dumped(cubin: CompiledCubin, what: str, folder: Path) -> str:
+    """What cuobjdump says of a cubin, with an option such as ``-sass``; skips the test where it is not."""
     found = tool("cuobjdump")
     if found is None:
         pytest.skip("cuobjdump is not installed")
     path = folder / "k.cubin"
     path.write_bytes(cubin.cubin)
-    text = subprocess.run([found, "-res-usage", str(path)], capture_output=True, text=True, check=True).stdout
-    return Usage(
-        int(re.search(r"REG:(\d+)", text)[1]),
-        int(re.search(r"LOCAL:(\d+)", text)[1]) + int(re.search(r"STACK:(\d+)", text)[1]),
-    )
+    return subprocess.run([found, what, str(path)], capture_output=True, text=True, check=True).stdout
 
 
 def tool(name: str) -> str | None:

@@ -1,30 +1,11 @@
-"""The machine code of a compiled kernel, and what is wrong in it that no PTX shows."""
+"""What is wrong in the machine code of a compiled kernel that no PTX shows."""
 
 import re
-import subprocess
-from pathlib import Path
-
-import pytest
-from cubins import tool
-
-from fuse_mlir.compiler.runtime.kernels.cubin import CompiledCubin
 
 _INSTRUCTION = re.compile(r"/\*[0-9a-f]{4,}\*/\s+(?:@!?U?P\w+\s+)?([A-Za-z0-9_.]+)\s*(.*?);")
 _REGISTER = re.compile(r"(gdesc\[|desc\[)?UR(\d+)\b")
 #: Instructions that write a uniform register, beside those whose names begin with U.
 _WRITING = ("S2UR", "R2UR", "VOTEU", "REDUX", "CREDUX")
-
-
-def sass(cubin: CompiledCubin, folder: Path) -> str:
-    """The machine code, read from the cubin by cuobjdump."""
-    disassembler = tool("cuobjdump")
-    if disassembler is None:
-        pytest.skip("cuobjdump is not installed")
-    path = folder / "k.cubin"
-    path.write_bytes(cubin.cubin)
-    return subprocess.run(
-        [disassembler, "-sass", str(path)], capture_output=True, text=True, check=True
-    ).stdout
 
 
 def unwritten(text: str) -> list[str]:
