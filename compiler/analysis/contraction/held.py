@@ -95,7 +95,8 @@ class HeldForm:
     """``peak``: the columns that a program holds at once that computes the products in order, in blocks of at
     least ``least`` points; ``aligned_peak``: the same in blocks of at least ``aligned`` points;
     ``widest``: those of one product; ``free``: points of the sides that are cut into blocks, the rows first.
-    ``resident``: None where something is summed in a loop, whatever the blocks.
+    ``resident``: None where programs do not go through blocks, whatever these are: where there is no chain,
+    or a batch, or nothing that all blocks of rows read, or where more than the rows has no bound.
     """
 
     product: ProductForm

@@ -219,7 +219,7 @@ class Products:
 
     def _resident(self, rows: DimClass) -> Resident | None:
         """What a program of a chain reads that goes through blocks of rows.  None where it is no chain, where
-        anything but the rows is cut into blocks, and where all that is read depends on the rows.
+        there is a batch, where anything but the rows has no bound, and where nothing else is read than rows.
         """
         kernel, shape = self.shape.kernel, self.shape
         others = [c for c in self.classes if c != rows]
