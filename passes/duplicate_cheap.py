@@ -1,5 +1,6 @@
 """``duplicate-cheap``: each consumer gets its own copy of what is cheaper to compute than to load."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -56,7 +57,10 @@ class DuplicateCheap(AnalysisPass):
         summaries: dict[str, Summary | None] = {}
         calls = program.kernel_calls()
         # Copies are not among them: they read what is made before the original, which was looked at before.
-        position = {call: number for number, (call, _) in enumerate(calls)}
+        readers: dict[ir.Value, list[ir.Operation]] = {}
+        for call, _ in calls:
+            for value in dict.fromkeys(call.operands):
+                readers.setdefault(value, []).append(call)
         for call, kernel in calls:
             if len(call.results) != 1 or len(list(call.results[0].uses)) < 2:
                 continue
@@ -65,7 +69,7 @@ class DuplicateCheap(AnalysisPass):
                 summaries[name] = summarise(kernel)
             summary = summaries[name]
             if summary is not None and self.is_cheap(program, call, summary, hints):
-                _split(program, call, kernel, position)
+                _split(program, call, kernel, readers.get(call.results[0], []))
 
     def is_cheap(self, program: Program, call: ir.Operation, summary: Summary, hints: dict[str, int]) -> bool:
         """Whether a copy of ``call`` costs less than loading its result."""
@@ -135,13 +139,9 @@ def _bytes(value: ir.Value, hints: dict[str, int]) -> int:
     return estimate(spec.numel, hints) * spec.element_bytes
 
 
-def _split(
-    program: Program, call: ir.Operation, kernel: ir.Operation, position: dict[ir.Operation, int]
-) -> None:
-    """``position``: the place of each call of a kernel in ``@main``."""
-    readers = {use.owner.operation for use in call.results[0].uses}
-    users = sorted(readers & position.keys(), key=position.__getitem__)
-    others = len(readers) > len(users)
+def _split(program: Program, call: ir.Operation, kernel: ir.Operation, users: Sequence[ir.Operation]) -> None:
+    """``users``: the calls of kernels that read the result, in order."""
+    others = len({use.owner.operation for use in call.results[0].uses}) > len(users)
     (tie,) = ir.DenseI64ArrayAttr(kernel.attributes["fuse.ties"])
     for user in users if others else users[1:]:
         here = ir.InsertionPoint(user)

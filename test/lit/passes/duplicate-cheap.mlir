@@ -40,6 +40,51 @@ module attributes {fuse.device = "cpu"} {
 
 // -----
 
+// Each of three kernels gets its own of two masks, though the first mask's copies change what two of them read.
+// CHECK-LABEL: func.func @main
+// CHECK: %[[M:.*]] = call @mask(
+// CHECK: %[[N:.*]] = call @mask(
+// CHECK: call @add(%[[M]], %[[N]],
+// CHECK: %[[M1:.*]] = call @mask(
+// CHECK: %[[N1:.*]] = call @mask(
+// CHECK: call @add(%[[M1]], %[[N1]],
+// CHECK: %[[M2:.*]] = call @mask(
+// CHECK: %[[N2:.*]] = call @mask(
+// CHECK: call @add(%[[M2]], %[[N2]],
+module attributes {fuse.device = "cpu"} {
+  func.func @main() -> (tensor<64xf32>, tensor<64xf32>, tensor<64xf32>) {
+    %o = "fuse.empty"() {syms = []} : () -> tensor<64xf32>
+    %m = call @mask(%o) : (tensor<64xf32>) -> tensor<64xf32>
+    %p = "fuse.empty"() {syms = []} : () -> tensor<64xf32>
+    %n = call @mask(%p) : (tensor<64xf32>) -> tensor<64xf32>
+    %q = "fuse.empty"() {syms = []} : () -> tensor<64xf32>
+    %a = call @add(%m, %n, %q) : (tensor<64xf32>, tensor<64xf32>, tensor<64xf32>) -> tensor<64xf32>
+    %r = "fuse.empty"() {syms = []} : () -> tensor<64xf32>
+    %b = call @add(%m, %n, %r) : (tensor<64xf32>, tensor<64xf32>, tensor<64xf32>) -> tensor<64xf32>
+    %s = "fuse.empty"() {syms = []} : () -> tensor<64xf32>
+    %c = call @add(%m, %n, %s) : (tensor<64xf32>, tensor<64xf32>, tensor<64xf32>) -> tensor<64xf32>
+    return %a, %b, %c : tensor<64xf32>, tensor<64xf32>, tensor<64xf32>
+  }
+  func.func private @mask(%o: tensor<64xf32>) -> tensor<64xf32> attributes {fuse.kernel, fuse.dims = {d0 = "64"}, fuse.ties = array<i64: 0>} {
+    %true = arith.constant true
+    %i = "fuse.index"() {expr = "d0"} : () -> i64
+    %r = arith.sitofp %i : i64 to f32
+    %out = "fuse.store"(%o, %r, %true) {at = ["d0"], mode = "set"} : (tensor<64xf32>, f32, i1) -> tensor<64xf32>
+    return %out : tensor<64xf32>
+  }
+  func.func private @add(%x0: tensor<64xf32>, %x1: tensor<64xf32>, %o: tensor<64xf32>) -> tensor<64xf32> attributes {fuse.kernel, fuse.dims = {d0 = "64"}, fuse.ties = array<i64: 2>} {
+    %true = arith.constant true
+    %zero = arith.constant 0.0 : f32
+    %v0 = "fuse.load"(%x0, %true, %zero) {at = ["d0"]} : (tensor<64xf32>, i1, f32) -> f32
+    %v1 = "fuse.load"(%x1, %true, %zero) {at = ["d0"]} : (tensor<64xf32>, i1, f32) -> f32
+    %r = arith.addf %v0, %v1 : f32
+    %out = "fuse.store"(%o, %r, %true) {at = ["d0"], mode = "set"} : (tensor<64xf32>, f32, i1) -> tensor<64xf32>
+    return %out : tensor<64xf32>
+  }
+}
+
+// -----
+
 // Must not fire: one consumer, and a producer that reads as many bytes as it writes.
 // CHECK-LABEL: func.func @main
 // CHECK-COUNT-1: call @mask(
