@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 from typing import ClassVar
 
-from ..compiler.analysis.kernel.precision import COARSE, IMPLICIT, coarse_ops
+from ..compiler.analysis.kernel.precision import COARSE, IMPLICIT, coarse_values
 from ..compiler.base.remarks import Remarks
 from ..compiler.ir.defining import defining_op
 from ..compiler.ir.kernel import string
@@ -73,7 +73,7 @@ def _say(remarks: Remarks, func: ir.Operation, kind: str, rule: str, count: int,
 
 def _widen(func: ir.Operation) -> int:
     """Gives readers of rounded numbers those from before; how many roundings they read before."""
-    before = _Before(coarse_ops(func.regions[0].blocks[0]))
+    before = _Before(coarse_values(func.regions[0].blocks[0]))
     for op in kernel_body(func):
         if op.name == "arith.extf":
             exact = before.rounding(op.operands[0], op.results[0].type)
@@ -91,7 +91,7 @@ def _reads_rounded(op: ir.Operation) -> bool:
 class _Before:
     """What numbers of 16 bits were before they were rounded, in a wider type."""
 
-    coarse: frozenset[ir.Operation]  #: those of which only rounded numbers are read
+    coarse: frozenset[ir.Value]  #: results of which only rounded numbers are read
     roundings: set[ir.Value] = field(default_factory=set)  #: those that were passed by
     known: dict[tuple[ir.Value, ir.Type], ir.Value | None] = field(default_factory=dict)
 
@@ -124,7 +124,7 @@ class _Before:
     def _mark(self, value: ir.Value) -> None:
         """Says of a number that is read as it is now what it was beside its rounding."""
         maker = None if isinstance(value.owner, ir.Block) else value.owner.operation
-        if maker is not None and maker in self.coarse and maker.name.startswith(WITHOUT_DIMS):
+        if maker is not None and value in self.coarse and maker.name.startswith(WITHOUT_DIMS):
             maker.attributes[COARSE] = ir.UnitAttr.get()
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator, MutableMapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 
-from ..analysis.kernel.precision import beside_one_ops, coarse_ops
+from ..analysis.kernel.precision import beside_one_values, coarse_values
 from ..analysis.tiling.pairs import pairs_of
 from ..analysis.tiling.row_parts import RowParts, row_parts
 from ..analysis.tiling.row_start import RowStart, row_start
@@ -56,7 +56,7 @@ class TileAccesses:
         self.kernel, self.tile = kernel, tile
         self.plan = KernelPlan(kernel, tile)
         block = kernel.func.regions[0].blocks[0]
-        self.builder = TileBuilder(coarse_ops(block), beside_one_ops(block))
+        self.builder = TileBuilder(coarse_values(block), beside_one_values(block))
         arguments = kernel.arguments
         self.sizes = {name: arguments[number] for name, number in kernel.symbols.items()}
         plain = not kernel.products  # operands of products are whole blocks of rows and columns

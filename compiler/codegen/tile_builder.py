@@ -54,11 +54,9 @@ class TileBuilder:
     ``distinct``: PTX that is emitted now is not merged with equal PTX, nor moved.
     """
 
-    def __init__(
-        self, coarse: Collection[ir.Operation] = (), beside_one: Collection[ir.Operation] = ()
-    ) -> None:
-        """``coarse``: scalar ops whose result is rounded to 16 bits or fewer.  ``beside_one``: ops whose
-        error only needs to be small relative to 1 (``analysis/kernel/precision.py``).
+    def __init__(self, coarse: Collection[ir.Value] = (), beside_one: Collection[ir.Value] = ()) -> None:
+        """``coarse``: scalar results that are rounded to 16 bits or fewer.  ``beside_one``: those whose error
+        only needs to be small relative to 1 (``analysis/kernel/precision.py``).
         """
         self._memo: list[dict] = [{}]
         self.coarse, self.beside_one = coarse, beside_one

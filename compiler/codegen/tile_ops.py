@@ -139,7 +139,7 @@ def _divf(builder: TileBuilder, op: ir.Operation, operands: Sequence[ir.Value]) 
         return [builder.elementwise("arith.mulf", [operands[0], builder.fill(inverse, operands[1])])]
     if str(op.results[0].type) != "f32":
         return [builder.elementwise("arith.divf", operands)]
-    if op in builder.coarse:
+    if op.results[0] in builder.coarse:
         return [coarse_quotient(builder, *operands)]
     divisor = ordinary_constant(operands[1])
     if divisor is not None:
@@ -331,9 +331,9 @@ def _as_integer(builder: TileBuilder, flag: ir.Value, like: ir.Value) -> ir.Valu
 
 
 def _tanh(builder: TileBuilder, op: ir.Operation, operands: Sequence[ir.Value]) -> list[ir.Value]:
-    if op in builder.beside_one:
+    if op.results[0] in builder.beside_one:
         return [tanh_beside_one(builder, operands[0])]
-    if op in builder.coarse:
+    if op.results[0] in builder.coarse:
         return [coarse_tanh(builder, operands[0])]
     return [_function(builder, BY_OP[op.name].name, operands, op)]
 
@@ -376,7 +376,9 @@ SPECIAL: dict[str, Emitter] = {
     "arith.ceildivsi": _ceildiv,
     "arith.index_cast": _index_cast,
     "math.sqrt": _sqrt,
-    "math.erf": lambda builder, op, operands: [erf(builder, operands[0], op in builder.beside_one)],
+    "math.erf": lambda builder, op, operands: [
+        erf(builder, operands[0], op.results[0] in builder.beside_one)
+    ],
     "math.exp": lambda builder, op, operands: [exponential(builder, operands[0], added_to_ordinary(op))],
     "math.tanh": _tanh,
     "math.isnan": _isnan,

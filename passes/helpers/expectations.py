@@ -223,7 +223,7 @@ class _Row:
             if op in seen or op == self.total:
                 continue
             seen.add(op)
-            if self.kernel.op_dims.get(op, frozenset()) & self.dims and not len(op.results):
+            if self.kernel.op_dims[op] & self.dims and not len(op.results):
                 return False
             if op.name in ("fuse.store", *REDUCTIONS) and self.kernel.op_dims[op] & self.dims:
                 return False

@@ -30,21 +30,21 @@ _WITHIN_ONE = frozenset({"math.erf", "math.tanh"})
 _COARSE_FLOATS = ("f16", "bf16", "f8E4M3FN", "f8E5M2")
 
 
-def coarse_ops(block: ir.Block) -> frozenset[ir.Operation]:
-    """The f32 operations of a kernel's block all of whose uses end in a rounding to 16 bits or fewer, or in
-    one that eager makes.
+def coarse_values(block: ir.Block) -> frozenset[ir.Value]:
+    """The f32 results in a kernel's block all of whose uses end in a rounding to 16 bits or fewer, or in one
+    that eager makes.
     """
     return _reaching(block, _KEEPS)
 
 
-def beside_one_ops(block: ir.Block) -> frozenset[ir.Operation]:
-    """A kernel's f32 functions with values from -1 to 1 whose error need only be small beside 1."""
+def beside_one_values(block: ir.Block) -> frozenset[ir.Value]:
+    """The results of a kernel's f32 functions from -1 to 1 whose error need only be small beside 1."""
     summed = _reaching(block, _KEEPS | _SUMS)
 
     def beside_one(op: ir.Operation) -> bool:
         users = [use.owner.operation for use in op.results[0].uses]
         return bool(users) and all(
-            user in summed
+            user.results[0] in summed
             and (
                 (user.name in _SUMS and 1.0 in _constants(user))
                 or (user.name == "arith.mulf" and user.operands[0] == user.operands[1] and beside_one(user))
@@ -53,14 +53,14 @@ def beside_one_ops(block: ir.Block) -> frozenset[ir.Operation]:
         )
 
     found = (view.operation for view in block.operations if view.operation.name in _WITHIN_ONE)
-    return frozenset(op for op in found if str(op.results[0].type) == "f32" and beside_one(op))
+    return frozenset(op.results[0] for op in found if str(op.results[0].type) == "f32" and beside_one(op))
 
 
-def _reaching(block: ir.Block, through: frozenset[str]) -> frozenset[ir.Operation]:
-    """The f32 operations that are marked, or all of whose uses reach a rounding to 16 bits or fewer
-    ``through`` operations.
+def _reaching(block: ir.Block, through: frozenset[str]) -> frozenset[ir.Value]:
+    """The f32 results of operations that are marked, or all of whose uses reach a rounding to 16 bits or
+    fewer ``through`` operations.
     """
-    found: set[ir.Operation] = set()
+    found: set[ir.Value] = set()
     for view in reversed(list(block.operations)):
         op = view.operation
         if len(op.results) != 1 or str(op.results[0].type) != "f32":
@@ -69,7 +69,7 @@ def _reaching(block: ir.Block, through: frozenset[str]) -> frozenset[ir.Operatio
         if COARSE in op.attributes or (
             uses and all(_rounded(u.owner.operation, u.operand_number, found, through) for u in uses)
         ):
-            found.add(op)
+            found.add(op.results[0])
     return frozenset(found)
 
 
@@ -95,7 +95,7 @@ def _bytes_only(user: ir.Operation) -> bool:
     return user.name == "arith.trunci" and str(user.results[0].type) == "i8"
 
 
-def _rounded(user: ir.Operation, position: int, found: set[ir.Operation], through: frozenset[str]) -> bool:
+def _rounded(user: ir.Operation, position: int, found: set[ir.Value], through: frozenset[str]) -> bool:
     """Whether a use as operand ``position`` rounds, or passes on to what is rounded."""
     if user.name == "arith.truncf":
         return str(user.results[0].type) in _COARSE_FLOATS
@@ -103,4 +103,4 @@ def _rounded(user: ir.Operation, position: int, found: set[ir.Operation], throug
         return all(_bytes_only(use.owner.operation) for use in user.results[0].uses)
     if user.name == "arith.select" and position == 0:
         return False
-    return user.name in through and user in found
+    return user.name in through and user.results[0] in found

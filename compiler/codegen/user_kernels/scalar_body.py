@@ -10,7 +10,7 @@ import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from ...analysis.kernel.precision import beside_one_ops, coarse_ops
+from ...analysis.kernel.precision import beside_one_values, coarse_values
 from ...analysis.user_kernel.coordinates import Coordinates
 from ...analysis.user_kernel.integers import Comparison, Integers
 from ...index import Expr, const, parse, simplify
@@ -61,7 +61,7 @@ class ScalarBody:
     def __init__(self, kernel: Kernel, place: Place, known: Mapping[ir.Operation, ir.Value]) -> None:
         block = kernel.func.regions[0].blocks[0]
         self.kernel, self.place, self.known = kernel, place, known
-        self.builder = TileBuilder(coarse_ops(block), beside_one_ops(block))
+        self.builder = TileBuilder(coarse_values(block), beside_one_values(block))
         self.index = UserValues(self.builder, place.coordinates, place.integers, place.sizes)
         self.values: dict[ir.Value, ir.Value] = dict(place.others)
         self._accessed = {a.op: a.argument for a in (*kernel.loads, *kernel.stores)}

@@ -10,6 +10,7 @@
 // CHECK-NEXT: "fuse.store"({{.*}}, %[[R]]
 // CHECK-NOT: arith.truncf
 // SAID: passed: keep-float32: kept, roundings=1: @between keeps results in float32 that eager rounds between ops
+// SAID: passed: keep-float32: kept, roundings=3: @in_a_row keeps
 // SAID: passed: keep-float32: kept, roundings=1: @select keeps
 // SAID: passed: keep-float32: kept, roundings=1: @reduced keeps
 // SAID: analysis: keep-float32: asked-for, roundings=1: @asked_for keeps roundings that the program asks for, that decide, or that are saved
@@ -28,6 +29,41 @@ module attributes {fuse.device = "cpu"} {
     %q = arith.truncf %p {fuse.implicit} : f32 to bf16
     %w = arith.extf %q : bf16 to f32
     %s = arith.addf %w, %v : f32
+    %t = arith.truncf %s {fuse.implicit} : f32 to bf16
+    %r = "fuse.store"(%o, %t, %true) {at = ["d0"], mode = "set"} : (tensor<8xbf16>, bf16, i1) -> tensor<8xbf16>
+    return %r : tensor<8xbf16>
+  }
+}
+
+// -----
+
+// Each of three roundings in a row marks what it rounded, though what the second one rounds reads another value by then.
+// CHECK-LABEL: func.func private @in_a_row
+// CHECK: %[[A:.*]] = arith.mulf %{{.*}}, %{{.*}} {fuse.coarse} : f32
+// CHECK: %[[B:.*]] = math.tanh %[[A]] {fuse.coarse} : f32
+// CHECK: %[[C:.*]] = arith.divf %[[B]], %{{.*}} {fuse.coarse} : f32
+// CHECK: arith.addf %[[C]]
+module attributes {fuse.device = "cpu"} {
+  func.func @main(%x: tensor<8xbf16>) -> tensor<8xbf16> {
+    %o = "fuse.empty"() {syms = []} : () -> tensor<8xbf16>
+    %y = call @in_a_row(%x, %o) : (tensor<8xbf16>, tensor<8xbf16>) -> tensor<8xbf16>
+    return %y : tensor<8xbf16>
+  }
+  func.func private @in_a_row(%x: tensor<8xbf16>, %o: tensor<8xbf16>) -> tensor<8xbf16> attributes {fuse.kernel, fuse.dims = {d0 = "8"}, fuse.ties = array<i64: 1>} {
+    %true = arith.constant true
+    %zero = arith.constant 0.0 : bf16
+    %n = "fuse.load"(%x, %true, %zero) {at = ["d0"]} : (tensor<8xbf16>, i1, bf16) -> bf16
+    %v = arith.extf %n : bf16 to f32
+    %a = arith.mulf %v, %v : f32
+    %a16 = arith.truncf %a {fuse.implicit} : f32 to bf16
+    %a32 = arith.extf %a16 : bf16 to f32
+    %b = math.tanh %a32 : f32
+    %b16 = arith.truncf %b {fuse.implicit} : f32 to bf16
+    %b32 = arith.extf %b16 : bf16 to f32
+    %c = arith.divf %b32, %v : f32
+    %c16 = arith.truncf %c {fuse.implicit} : f32 to bf16
+    %c32 = arith.extf %c16 : bf16 to f32
+    %s = arith.addf %c32, %v : f32
     %t = arith.truncf %s {fuse.implicit} : f32 to bf16
     %r = "fuse.store"(%o, %t, %true) {at = ["d0"], mode = "set"} : (tensor<8xbf16>, bf16, i1) -> tensor<8xbf16>
     return %r : tensor<8xbf16>
