@@ -49,14 +49,14 @@ class PassManager:
         remarks = Remarks() if remarks is None else remarks
         verifier = Verifier()
         nested = bool(nested_modules(module))  # passes make none
-        managers: dict[ir.Operation, AnalysisManager] = {}
+        managers: dict[ir.Block, AnalysisManager] = {}  # by bodies, as passes change attributes of modules
         with module.context, ir.Location.unknown(module.context):
             for number, p in enumerate(self.passes):
                 for observer in self.observers:
                     observer.before_pass(number, p, module)
                 start = self.clock()
                 parts = (*nested_modules(module), module) if nested else (module,)
-                managers = {m.operation: managers.get(m.operation) or AnalysisManager(m) for m in parts}
+                managers = {m.body: managers.get(m.body) or AnalysisManager(m) for m in parts}
                 for analyses in managers.values():  # innermost first: a pass may erase the modules inside
                     p.run_with(analyses.module, remarks, analyses)
                     analyses.keep_only(p.preserves)
@@ -66,8 +66,8 @@ class PassManager:
                     verifier.verify(module)
                     if self.verify_each:
                         for part in nested_modules(module) if nested else ():
-                            managers[part.operation].check()
-                        managers[module.operation].check()
+                            managers[part.body].check()
+                        managers[module.body].check()
                     verified = self.clock() - ran
                 self.times.append(PassTime(p.name, ran - start, verified))
                 for observer in self.observers:

@@ -111,6 +111,27 @@ def test_one_program_serves_the_passes_up_to_the_first_that_does_not_preserve_it
     assert len(read) == 3  # for lower-control-deps and those behind it; for fold-ranges; for reorder-for-peak
 
 
+class Marking(AnalysisPass):
+    """Changes an attribute of the module, which is in no analysis."""
+
+    name = "marking"
+    preserves = (Program, GroupGraph)
+
+    def run_with(self, module: ir.Module, remarks: Remarks, analyses: AnalysisManager) -> None:
+        analyses.get(GroupGraph)
+        module.operation.attributes["test.mark"] = ir.UnitAttr.get()
+
+
+@pytest.mark.parametrize("verify_each", [False, True])
+def test_analyses_are_kept_for_a_module_whose_attributes_change(
+    verify_each: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    module = imported("chain", 6)
+    reads = Reads(monkeypatch)
+    PassManager([Marking(), Marking()], verify_each).run(module)
+    assert reads.count == (3 if verify_each else 1)  # verifying computes them again after each pass
+
+
 @dataclass(frozen=True)
 class Careless(AnalysisPass):
     """Changes what an analysis says, in the module or in the analysis alone, and claims to preserve it."""
