@@ -3,7 +3,7 @@ rows, and how many values live at once.
 """
 
 import math
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from types import MappingProxyType
@@ -113,16 +113,29 @@ class KernelShape:
             for op in self.kernel.op_dims
         }
 
+    def dependents(self, roots: Collection[ir.Operation]) -> set[ir.Operation]:
+        """Everything that depends on the roots, without them."""
+        found: set[ir.Operation] = set()
+        seeds = set(roots)
+        for op, producers in self.producers.items():
+            if not (found.isdisjoint(producers) and seeds.isdisjoint(producers)):
+                found.add(op)
+        return found
+
     @cached_property
     def rereads(self) -> bool:
         """Whether something along reduced dims depends on a reduction: a loop would read such a row again."""
-        reached = set(self.kernel.reductions)
-        for op, dims in self.kernel.op_dims.items():
-            if op.name == "fuse.scan" or not reached.isdisjoint(self.producers[op]):
-                reached.add(op)
-                if dims & self.kernel.reduced:
-                    return True
-        return False
+        kernel = self.kernel
+        after = self.dependents([*kernel.reductions, *kernel.scans]).union(kernel.scans)
+        return any(kernel.op_dims[op] & kernel.reduced for op in after)
+
+    def visits_again(self, dims: tuple[str, ...]) -> bool:
+        """Whether something at each point, of ``dims`` and of the other reduced dims, needs what is reduced
+        over the others: the gradient of a norm, whose rows are reduced first.
+        """
+        kernel, everything = self.kernel, set(self.reduced)
+        others = [op for op in kernel.reductions if not set(over(op)) & set(dims)]
+        return any(everything <= kernel.op_dims[op] for op in self.dependents(others))
 
     def aligned(self, dims: tuple[str, ...]) -> bool:
         """Whether rows along ``dims`` are known to start at multiples of 16 bytes."""
@@ -157,13 +170,8 @@ class KernelShape:
             return None
         if -(-bound // _WARP) * self.live_values > _WARP_REGISTERS:
             return None
-        reached = {op for op in reductions if set(over(op)) == set(rows)}
-        for op, dims in self.kernel.op_dims.items():
-            if op not in reached and not reached.isdisjoint(self.producers[op]):
-                reached.add(op)
-                if dims & set(rows):
-                    return None
-        return rows
+        after = self.dependents([op for op in reductions if set(over(op)) == set(rows)])
+        return None if any(self.kernel.op_dims[op] & set(rows) for op in after) else rows
 
     # --- memory order -------------------------------------------------------------------------------------
     def steps(self, access: Access) -> dict[str, int | None]:

@@ -11,7 +11,6 @@ from ...ir.kernel import Access, over
 from ...ir.reductions import REDUCTION_OPS
 from ...ir.sizes import floor_power
 from ...mlir import ir
-from ..kernel.dependents import reached, visits_again
 from ..kernel.shape import KernelShape
 from ..kernel.shares import FEWEST, equal_shares, walk_shares
 from .choice import NoTiling
@@ -208,7 +207,7 @@ def _candidate(shape: KernelShape) -> tuple[str, ...] | None:
 
     def preference(dims: tuple[str, ...]) -> tuple[bool, int, tuple[str, ...]]:
         points = shape.points(dims)
-        shared = along not in dims and (points >= _ENOUGH or visits_again(shape, dims))
+        shared = along not in dims and (points >= _ENOUGH or shape.visits_again(dims))
         return shared, points, dims
 
     return max(last or list(groups), key=preference, default=None)
@@ -216,20 +215,20 @@ def _candidate(shape: KernelShape) -> tuple[str, ...] | None:
 
 def _feeds(shape: KernelShape, op: ir.Operation, dims: set[str]) -> bool:
     """Whether a reduction over other dims depends on ``op``."""
-    after = reached(shape, [op])
+    after = shape.dependents([op])
     return any(r in after and set(over(r)) != dims for r in shape.kernel.reductions)
 
 
 def _depends(shape: KernelShape, op: ir.Operation, crossed: tuple[str, ...]) -> bool:
     """Whether ``op`` depends on a reduction over ``crossed``."""
     same = [r for r in shape.kernel.reductions if set(over(r)) == set(crossed)]
-    return op in reached(shape, same)
+    return op in shape.dependents(same)
 
 
 def _stores_at_points(shape: KernelShape, crossed: tuple[str, ...]) -> bool:
     """Whether something is stored at each point of the crossed dims that needs no reduction over them."""
     roots = [op for op in shape.kernel.reductions if set(over(op)) == set(crossed)]
-    after = reached(shape, roots)
+    after = shape.dependents(roots)
     return any(set(crossed) <= shape.kernel.op_dims[a.op] and a.op not in after for a in shape.kernel.stores)
 
 

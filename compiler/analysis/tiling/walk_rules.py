@@ -8,7 +8,6 @@ from ...base.hardware import Hardware
 from ...ir.kernel import over
 from ...ir.sizes import ceil_power, floor_power
 from ...ir.tile import Axis, Tile
-from ..kernel.dependents import visits_again
 from ..kernel.rows_again import held_as_loaded
 from ..kernel.shape import KernelShape
 from .choice import LARGE_REGISTERS, NoTiling, grid
@@ -63,7 +62,7 @@ def wide_row_again(shape: KernelShape, hardware: Hardware) -> Tile | None:
     loads = [a for a in along_row if set(shape.reduced) <= shape.kernel.op_dims[a.op]]
     shared = [a for a in along_row if a not in loads]
     read, sums = [shape.kernel.spec(a.argument) for a in loads], _sums(shape, rows, held)
-    if not visits_again(shape, rows) or not held_as_loaded(read, sums, sum(map(shape.element_bytes, shared))):
+    if not shape.visits_again(rows) or not held_as_loaded(read, sums, sum(map(shape.element_bytes, shared))):
         return None
     row = Axis(held, ceil_power(bound), "resident")
     axes = (*grid(shape.parallel, 1), Axis(rows, 1, "looped"), row)
