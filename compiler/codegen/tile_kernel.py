@@ -77,12 +77,11 @@ class TileKernel(TileStreams):
             op.erase()
         return grid
 
-    def _stages(self, done: frozenset[ir.Operation] = frozenset()) -> None:
-        """The code of one block, without that of the ops ``done``."""
+    def _stages(self) -> None:
+        """The code of one block."""
         for stage in range(self.plan.last + 1):
             for op in self.plan.between(stage):
-                if op not in done:
-                    self._emit(op)
+                self._emit(op)
             if self.plan.roots(stage):
                 self._loop(stage)
         for op in self.plan.between(self.plan.last + 1):
@@ -96,7 +95,7 @@ class TileKernel(TileStreams):
         builder, tile = self.builder, self.tile
         self._bases()
         self._describe()
-        common = frozenset(self.plan.common()) if tile.looped is None else frozenset()
+        common = self.plan.common() if tile.looped is None else set[ir.Operation]()
         for op in self.plan.ops:
             if op in common:
                 self._emit(op)
@@ -110,7 +109,12 @@ class TileKernel(TileStreams):
             loop.operation.attributes["tt.num_stages"] = builder.attribute(tile.num_stages)
         with builder.inside(loop.body):
             program_ids(tile, self.index, builder, loop.induction_variable)
-            self._stages(common)
+            if tile.looped is not None:
+                self._stages()
+            else:
+                for op in self.plan.ops:
+                    if op not in common:
+                        self._emit(op)
             scf.YieldOp([])
         return [const(min(tile.programs, blocks.constant or tile.programs))]
 
