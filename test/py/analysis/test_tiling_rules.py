@@ -27,6 +27,7 @@ from rule_cases import (
     WEIGHED,
     WIDENED,
     chain,
+    chosen,
     components,
     dynamic,
     matmul,
@@ -36,15 +37,14 @@ from rule_cases import (
     planes,
     product,
     scans,
+    text_of,
     woven,
 )
-from tiling_cases import NORM, SOFTMAX, Case, parsed, tensor
+from tiling_cases import NORM, SOFTMAX, Case, tensor
 
-from fuse_mlir.compiler.analysis.kernel.shape import KernelShape
 from fuse_mlir.compiler.analysis.tiling.choice import NoTiling, TilingFamily, TilingRule
-from fuse_mlir.compiler.analysis.tiling.rules import FAMILIES, choose
+from fuse_mlir.compiler.analysis.tiling.rules import FAMILIES
 from fuse_mlir.compiler.base.hardware import hardware_named
-from fuse_mlir.compiler.ir.kernel import Kernel, string
 from fuse_mlir.compiler.ir.tile import Tile
 
 #: Rule, a kernel that it decides on an H200, and the tile.
@@ -124,29 +124,6 @@ KERNELS = {
 }
 #: Further kernels: rule, kernel, tile.
 MORE = {
-    "a product with two tensors beside its results": (
-        "blocks-of-products",
-        matmul(
-            4096,
-            4096,
-            4096,
-            "load t[d0, d1] -> tv\nload u[d0, d1] -> uv\n%s = arith.addf %c, %tv : f32\n"
-            "%q = arith.mulf %s, %uv : f32\nstore q -> o[d0, d1]",
-            t=tensor(4096, 4096),
-            u=tensor(4096, 4096),
-        ),
-        "d0 grid 128, d1 grid 128, d2 looped 64; 8 warps, 3 stages",
-    ),
-    "a product of few rows": (
-        "blocks-of-products",
-        matmul(16, 14336, 4096),
-        "d0 grid 16, d1 grid 128, d2 looped 64; 4 warps, 6 stages",
-    ),
-    "a product of unknown rows": (
-        "blocks-of-products",
-        matmul("s0", 4096, 64, sizes={"s0": 300}),
-        "d0 grid 128, d1 grid 32, d2 resident 64; 4 warps, 1 stages",
-    ),
     "a row of many elements a thread that is not searched": (
         "row-resident",
         matrix(4096, 16384, MAXIMA),
@@ -355,39 +332,17 @@ MORE = {
 }
 
 
-def shape_of(case):
-    """Keeps the module alive as long as the shape."""
-    module = parsed(case.text())
-    ops = [op.operation for op in module.body.operations]
-    [func] = [op for op in ops if string(op.attributes["sym_name"]) == "k"]
-    with module.context:
-        shape = KernelShape.of(Kernel.of(func))
-        shape.module = module
-    return shape
-
-
-def chosen(case):
-    shape = shape_of(case)
-    with shape.module.context:
-        return choose(shape, hardware_named("h200"))
-
-
-def text(tile):
-    axes = ", ".join(f"{'*'.join(a.dims)} {a.kind} {a.block}" for a in tile.axes)
-    return f"{axes}; {tile.num_warps} warps, {tile.num_stages} stages"
-
-
 @pytest.mark.parametrize("rule", KERNELS)
 def test_a_rule_decides_its_kernel(rule):
     case, tile = KERNELS[rule]
     choice = chosen(case)
-    assert (choice.rule, text(choice.tile)) == (rule, tile)
+    assert (choice.rule, text_of(choice.tile)) == (rule, tile)
 
 
 @pytest.mark.parametrize(("rule", "case", "tile"), MORE.values(), ids=MORE)
 def test_a_rule_leaves_to_others_what_it_does_not_fit(rule, case, tile):
     choice = chosen(case)
-    assert (choice.rule, text(choice.tile)) == (rule, tile)
+    assert (choice.rule, text_of(choice.tile)) == (rule, tile)
 
 
 def test_of_two_classes_without_a_bound_one_can_be_looped_over():
@@ -396,81 +351,9 @@ def test_of_two_classes_without_a_bound_one_can_be_looped_over():
         chosen(replace(matrix("s0", "s1", ROWS_AND_COLUMNS), sizes=sizes))
 
 
-def test_programs_that_sum_in_a_loop_go_through_blocks_of_rows_and_columns():
-    """Columns that one block holds, too: blocks are numbered along both."""
-    case = matmul(262144, 256, 512, "%h = arith.truncf %c : f32 to bf16\nstore h -> o[d0, d1]")
-    tile = chosen(replace(case, outputs={"o": tensor(262144, 256, element="bf16")})).tile
-    assert tile.programs > 0 and [axis.kind for axis in tile.axes] == ["grid", "grid", "looped"]
-
-
-def test_few_rows_of_a_chain_have_a_program_for_each_block():
-    assert chosen(chain(262144)).tile.programs > 0
-    choice = chosen(chain(4096))
-    assert (choice.rule, choice.tile.programs) == ("held-columns", 0)
-
-
 def test_what_cannot_be_held_has_no_tile():
     with pytest.raises(NoTiling, match="forward and reverse scans over"):
         chosen(matrix(4, 1 << 18, scans("d1")))
-
-
-def test_a_program_holds_no_more_columns_than_its_registers():
-    with pytest.raises(NoTiling, match="would hold 1024 columns of its products at once"):
-        chosen(matmul(4096, 1024, 4096, COLUMN_MAXIMA))
-    with pytest.raises(NoTiling, match="which have no bound"):
-        chosen(matmul(4096, "s0", 4096, COLUMN_MAXIMA, sizes={"s0": 64}))
-
-
-def test_a_program_computes_one_matrix_of_a_batch():
-    body = 'load x[d0, d1, d3] -> a\nload w[d0, d3, d2] -> b\n%c = "fuse.dot"(%a, %b) {over = ["d3"]}'
-    body += " : (f32, f32) -> f32\nfold sum c[d0, d1] -> t : f32\nstore t -> o[d2]"
-    dims = {"d0": "4", "d1": "32", "d2": "64", "d3": "16"}
-    case = Case(dims, {"x": tensor(4, 32, 16), "w": tensor(4, 16, 64)}, {"o": tensor(64)}, body)
-    with pytest.raises(NoTiling, match=r"along \['d0'\], the matrices of a batch that is multiplied"):
-        chosen(case)
-
-
-def test_a_program_holds_rows_or_columns():
-    body = 'load x[d0, d1, d3] -> a\nload w[d3, d2] -> b\n%c = "fuse.dot"(%a, %b) {over = ["d3"]}'
-    body += " : (f32, f32) -> f32\nfold sum c[d1, d2] -> t : f32\nstore t -> o[d0]"
-    dims = {"d0": "64", "d1": "4", "d2": "64", "d3": "16"}
-    case = Case(dims, {"x": tensor(64, 4, 16), "w": tensor(16, 64)}, {"o": tensor(64)}, body)
-    with pytest.raises(NoTiling, match="along the rows and along the columns of its products"):
-        chosen(case)
-
-
-def test_few_rows_have_a_stage_less_where_shared_memory_does_not_hold_them():
-    shape = shape_of(WIDENED)
-    with shape.module.context:
-        found = [choose(replace(shape, spilled=n), hardware_named("h200")).tile for n in range(5)]
-    assert [tile.num_stages for tile in found] == [4, 3, 2, 1, 1]
-    assert len({tile.axes for tile in found}) == 1
-
-
-def test_few_rows_have_as_many_stages_as_shared_memory_holds():
-    """What is computed in front of a product is loaded at every point of its sum: 88 KB a stage here."""
-    sums = (
-        "load w[d1, d3*1024 + d2] -> n\n%b = arith.sitofp %n : i8 to bf16\n"
-        "load x[d0, d3*1024 + d2] -> p\nload y[d0, d3*1024 + d2] -> q\nload z[d0, d3*1024 + d2] -> r\n"
-        "%s = arith.addf %p, %q : f32\n%t = arith.truncf %s : f32 to bf16\n%a = arith.addf %t, %r : bf16\n"
-        '%c = "fuse.dot"(%a, %b) {over = ["d2"]} : (bf16, bf16) -> f32\nfold sum c[d3] -> u : f32\n'
-        "store u -> o[d0, d1]"
-    )
-    dims = {"d0": "16", "d1": "1024", "d2": "1024", "d3": "4"}
-    inputs = {"w": tensor(1024, 4096, element="i8"), "z": tensor(16, 4096, element="bf16")}
-    front = {"x": tensor(16, 4096), "y": tensor(16, 4096)}
-    found = chosen(Case(dims, inputs | front, {"o": tensor(16, 1024)}, sums))
-    assert (found.rule, found.tile.num_stages) == ("weights-in-slices", 3)
-
-
-def test_products_need_rows_and_columns():
-    """``expand-dots`` makes sums of those that have none."""
-    body = (
-        'load x[d0, d1] -> a\nload v[d1] -> b\n%c = "fuse.dot"(%a, %b) {over = ["d1"]} : (f32, f32) -> f32\n'
-    )
-    dims, inputs = {"d0": "64", "d1": "64"}, {"x": tensor(64, 64), "v": tensor(64)}
-    with pytest.raises(NoTiling, match=r"the right operand of fuse\.dot has no dims of its own"):
-        chosen(Case(dims, inputs, {"o": tensor(64)}, body + "store c -> o[d0]"))
 
 
 RULES = [rule for family in FAMILIES for rule in family.rules]

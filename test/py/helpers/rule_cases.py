@@ -1,8 +1,15 @@
-"""Kernels of typical shapes that tiling rules are tried on: shared by tests, no test itself."""
+"""Kernels of typical shapes that tiling rules are tried on, and what rules choose: shared by tests, no test
+itself.
+"""
 
 from dataclasses import replace
 
-from tiling_cases import Case, tensor
+from tiling_cases import Case, parsed, tensor
+
+from fuse_mlir.compiler.analysis.kernel.shape import KernelShape
+from fuse_mlir.compiler.analysis.tiling.rules import choose
+from fuse_mlir.compiler.base.hardware import hardware_named
+from fuse_mlir.compiler.ir.kernel import Kernel, string
 
 LOAD = "load x[d0, d1] -> v\n"
 COPY = LOAD + "store v -> o[d0, d1]"
@@ -189,3 +196,25 @@ def woven(parts, element="bf16"):
         {"o": tensor(4096, 512, parts, element=element)},
         "load x[d2, d0, d1] -> v\nstore v -> o[d0, d1, d2]",
     )
+
+
+def shape_of(case):
+    """Keeps the module alive as long as the shape."""
+    module = parsed(case.text())
+    ops = [op.operation for op in module.body.operations]
+    [func] = [op for op in ops if string(op.attributes["sym_name"]) == "k"]
+    with module.context:
+        shape = KernelShape.of(Kernel.of(func))
+        shape.module = module
+    return shape
+
+
+def chosen(case):
+    shape = shape_of(case)
+    with shape.module.context:
+        return choose(shape, hardware_named("h200"))
+
+
+def text_of(tile):
+    axes = ", ".join(f"{'*'.join(a.dims)} {a.kind} {a.block}" for a in tile.axes)
+    return f"{axes}; {tile.num_warps} warps, {tile.num_stages} stages"
