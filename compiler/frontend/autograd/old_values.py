@@ -23,7 +23,8 @@ _aten = torch.ops.aten
 
 
 def save_old_values(forward: GraphModule, results: int) -> None:
-    """Changes a forward graph so that it saves copies of what it overwrites.
+    """Changes a forward graph so that it saves copies of what it overwrites: one of each argument, which all
+    saved views of the argument share as they shared the argument.
 
     results: how many of what the graph returns come before what it saves.
     """
@@ -32,11 +33,13 @@ def save_old_values(forward: GraphModule, results: int) -> None:
         return
     output = graph.output_node()
     returned: Any = output.args[0]
-    saved = list(returned)
+    saved, copies = list(returned), dict[Node, Node]()
     for place in range(results, len(saved)):
         root = storage_root(saved[place])
         if root in writes:
-            saved[place] = _view_again(saved[place], root, _copied(root, writes[root]), output)
+            if root not in copies:
+                copies[root] = _copied(root, writes[root])
+            saved[place] = _view_again(saved[place], root, copies[root], output)
     output.args = (type(returned)(saved),)
 
 
