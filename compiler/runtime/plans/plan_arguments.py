@@ -1,22 +1,28 @@
-"""What becomes of the arguments of a planned ``@main``, as storage: which kernels address, which they write,
+"""What becomes of the arguments of a planned ``@main``, as storage: which kernels address, which are written,
 and when each is used for the last time.
 """
 
 from collections.abc import Iterator, Mapping
 
+from ...analysis.program.dependences import extern_mutated
 from ...ir.storage import Storage, aliased_operands, callee_name
 from ...mlir import ir
+
+
+def calls(
+    main: ir.Operation, functions: Mapping[str, ir.Operation]
+) -> Iterator[tuple[ir.Operation, ir.Operation]]:
+    """The calls of ``@main``, each with its declaration."""
+    for op in main.regions[0].blocks[0].operations:
+        if op.operation.name == "func.call":
+            yield op.operation, functions[callee_name(op.operation)]
 
 
 def launches(
     main: ir.Operation, functions: Mapping[str, ir.Operation]
 ) -> Iterator[tuple[ir.Operation, ir.Operation]]:
-    """The calls of ``@main`` that launch a kernel, each with its declaration."""
-    for op in main.regions[0].blocks[0].operations:
-        if op.operation.name == "func.call":
-            callee = functions[callee_name(op.operation)]
-            if "fuse.launch" in callee.attributes:
-                yield op.operation, callee
+    """Those that launch a kernel."""
+    return ((op, callee) for op, callee in calls(main, functions) if "fuse.launch" in callee.attributes)
 
 
 def launched_storage(
@@ -29,12 +35,12 @@ def launched_storage(
 def written_storage(
     main: ir.Operation, storage: Storage, functions: Mapping[str, ir.Operation]
 ) -> set[ir.Value]:
-    """The roots of what kernels write."""
-    return {
-        storage.root(op.operands[i])
-        for op, callee in launches(main, functions)
-        for i in aliased_operands(callee).values()
-    }
+    """The roots of what kernels and torch's ops write."""
+    found: set[ir.Value] = set()
+    for op, callee in calls(main, functions):
+        stored_to = aliased_operands(callee).values() if "fuse.launch" in callee.attributes else ()
+        found.update(storage.root(op.operands[i]) for i in (*stored_to, *extern_mutated(callee)))
+    return found
 
 
 def last_uses(main: ir.Operation, storage: Storage) -> dict[int, list[ir.Value]]:

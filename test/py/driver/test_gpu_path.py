@@ -158,3 +158,21 @@ def test_views_of_misaligned_arguments_are_returned(dynamic: bool) -> None:
     given = [torch.randn(6, 9)[:, 3:], torch.randn(97)[1:].view(12, 8)]
     with interpreted_gpu():
         check(function, *given, dynamic=dynamic)
+
+
+@torch.library.custom_op("fuse_tests::halve_in_place", mutates_args=("x",))
+def halve_in_place(x: Tensor) -> None:
+    x.mul_(0.5)
+
+
+@pytest.mark.parametrize("reads_before", [False, True])
+def test_what_torch_writes_into_a_misaligned_argument_reaches_the_caller(reads_before: bool) -> None:
+    """An op of torch writes into the aligned copy, which kernels read."""
+
+    def function(x: Tensor) -> tuple[Tensor, ...]:
+        before = (x.exp(),) if reads_before else ()
+        halve_in_place(x)
+        return *before, x + 1
+
+    with interpreted_gpu():
+        check(function, torch.randn(33)[1:])
