@@ -14,6 +14,8 @@ After::
     c = aten.clone.default(x)                                          # strides 1310720, 1, 20480, 320
     m = aten.var_mean.correction(aten.view.default(c, [4, 32, 10, 4096]), [2, 3])
 
+Where the source gets other strides later, as one of a convolution does, the copy follows it.
+
 It does not fire where torch ops or the caller get the copy or a view of it, where a view that is made of it
 needs eager's strides, where the source is not dense (broadcast, a part of something larger), where sizes
 are unknown, nor where no reduction follows: a kernel that is pointwise throughout transposes as well as the
@@ -50,7 +52,7 @@ def keep_strides_of_copies(layouts: Relayout) -> int:
             continue
         moved = value.new_empty_strided(value.shape, source.stride())
         if _only_kernels(node, moved) and _reduced(node, _NEAR):
-            layouts.set_strides(node, source.stride())
+            layouts.keep_strides(node, source.stride())
             count += 1
     return count
 

@@ -54,9 +54,17 @@ class Relayout:
     # --- changes
     def set_strides(self, node: Node, strides: Sequence[Any]) -> None:
         """Gives one tensor other strides; ``spread`` then sees to its users."""
+        self._chosen.add(node)
+        self._move(node, strides)
+
+    def keep_strides(self, copy: Node, strides: Sequence[Any]) -> None:
+        """Makes a copy one that keeps the strides of its source: these, or what ``spread`` makes of them."""
+        copy.kwargs = {}
+        self._move(copy, strides)
+
+    def _move(self, node: Node, strides: Sequence[Any]) -> None:
         value = node.meta["val"]
         self.eager.setdefault(node, value)
-        self._chosen.add(node)
         self._changed = True
         node.meta["val"] = value.new_empty_strided(value.shape, strides)
 

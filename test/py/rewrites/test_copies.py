@@ -20,8 +20,8 @@ IMAGES = torch.randn(2, 8, 5, 3).contiguous(memory_format=torch.channels_last)
 def strides_of_copy(function, *args):
     """Strides of the one copy in a graph once layouts are chosen, and of the graph's result."""
     graph = make_fx(function, tracing_mode="fake")(*args)
+    [copy, *_] = graph.graph.find_nodes(op="call_function", target=aten.clone.default)
     choose_layouts(graph)
-    copy, *_ = graph.graph.find_nodes(op="call_function", target=aten.clone.default)
     (output,) = graph.graph.find_nodes(op="output")
     return copy.meta["val"].stride(), output.args[0].meta["val"].stride()
 
@@ -42,6 +42,18 @@ def test_a_copy_that_is_reduced_keeps_strides():
 )
 def test_a_reduction_with_several_results_counts(function):
     assert strides_of_copy(function, IMAGES)[0] == IMAGES.stride()
+
+
+def test_a_copy_follows_strides_that_are_chosen_later():
+    """A norm over the channels of a convolution, as networks without ``channels_last`` write it."""
+
+    def normed(x, w):
+        pixels = aten.convolution(x, w, None, [1, 1], [1, 1], [1, 1], False, [0, 0], 1).permute(0, 2, 3, 1)
+        copied = aten.clone(pixels, memory_format=torch.contiguous_format)
+        return (copied - copied.mean(-1, keepdim=True)).sum((0, 1, 2))
+
+    copied, _ = strides_of_copy(normed, torch.randn(2, 8, 5, 3), torch.randn(8, 8, 3, 3))
+    assert copied == (120, 24, 8, 1)
 
 
 def test_a_result_has_eager_s_strides():
