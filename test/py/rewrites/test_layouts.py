@@ -297,6 +297,18 @@ def test_patches_of_a_channels_last_image():
     assert len(calls(graphs, "convolution")) == 2  # the one that overlaps, forward and backward
 
 
+def test_the_gradient_of_an_image_of_patches_is_channels_last():
+    def gradient(g, x, w):
+        image, weight, bias = aten.convolution_backward(
+            g, x, w, [8], [2, 2], [0, 0], [1, 1], False, [0, 0], 1, [True, True, True]
+        )
+        return image.exp().sum((0, 2, 3)), weight, bias
+
+    gm = chosen(gradient, drawn(2, 8, 4, 4), drawn(2, 6, 8, 8), drawn(8, 6, 2, 2))
+    [image] = values(gm, aten.exp.default)
+    assert image.is_contiguous(memory_format=torch.channels_last)
+
+
 @pytest.mark.parametrize(
     ("size", "options"),
     [
