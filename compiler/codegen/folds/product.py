@@ -13,8 +13,9 @@ from .reduce import Values
 #: ``inputPrecision`` of ``tt.dot`` by the ``precision`` of ``fuse.dot``.
 _PRECISION = {"tf32": 0, "ieee": 2}
 #: ``maxNumImpreciseAcc`` of ``tt.dot``.  What tensor cores have added up of so many products of 8-bit floats,
-#: with fewer bits than float32, is then added to a sum in float32.
-_EXACT_AFTER = 128
+#: with fewer bits than float32, is then added to a sum in float32.  With any number but 0, Triton leaves what
+#: is added to a ``tt.dot`` apart from its sum.
+_EXACT_AFTER, _APART = 128, 1
 _NARROW_FLOATS = ("f8E4M3FN", "f8E5M2")
 
 
@@ -24,16 +25,22 @@ class TileProduct(Fold):
     the summed axis.  The sum is of type ``element``: f32, f64 or i32.
 
     ``precision``: "ieee", or "tf32" for operands in f32 that may be rounded to 10 bits behind the point.
+
+    Without tensor cores, each thread adds the products of f32 one by one.  With ``apart`` the sum of each
+    block of b elements begins at 0 and is then added, so that n elements are wrong by up to (b + n / b) units
+    instead of n (Higham 2002, Accuracy and Stability of Numerical Algorithms, section 4.2).
     """
 
     element: ir.Type
     precision: str = "ieee"
+    apart: bool = False
 
     @staticmethod
     def of(op: ir.Operation) -> "TileProduct":
         """That of a ``fuse.dot``."""
         precision = string(op.attributes["precision"]) if "precision" in op.attributes else "ieee"
-        return TileProduct(op.results[0].type, precision)
+        apart = str(op.operands[0].type) == "f32" and precision == "ieee"
+        return TileProduct(op.results[0].type, precision, apart)
 
     def whole(self, builder: TileBuilder, operands: Values, lanes: Lanes) -> Values:
         return self._added(builder, operands, self.start(builder, [], lanes))
@@ -44,7 +51,10 @@ class TileProduct(Fold):
     def step(
         self, builder: TileBuilder, state: Values, operands: Values, lanes: Lanes, iteration: ir.Value
     ) -> Values:
-        return self._added(builder, operands, state)
+        if not self.apart:
+            return self._added(builder, operands, state)
+        block = self._added(builder, operands, self.start(builder, [], lanes))
+        return [builder.elementwise("arith.addf", [*state, *block])]
 
     def finish(
         self, builder: TileBuilder, state: Values, lanes: Lanes, seen: Callable[[ir.Type], ir.Value] | None
@@ -55,6 +65,6 @@ class TileProduct(Fold):
         narrow = str(tt.element_of(operands[0].type)) in _NARROW_FLOATS
         attributes = {
             "inputPrecision": builder.attribute(_PRECISION[self.precision]),
-            "maxNumImpreciseAcc": builder.attribute(_EXACT_AFTER if narrow else 0),
+            "maxNumImpreciseAcc": builder.attribute(_EXACT_AFTER if narrow else _APART if self.apart else 0),
         }
         return list(builder.create("tt.dot", [state[0].type], [*operands, *state], attributes).results)

@@ -129,6 +129,61 @@ module attributes {fuse.device = "cpu"} {
 
 // -----
 
+// Without tensor cores each thread adds one by one.  A block is summed from 0 and added to the sum of the blocks before it.  A
+// maxNumImpreciseAcc above 0 keeps Triton from making one sum of both again.
+// CHECK-LABEL: func.func private @exact
+// CHECK: %[[NONE:.*]] = arith.constant dense<0.000000e+00> : tensor<16x64xf32>
+// CHECK: scf.for %{{.*}} iter_args(%[[SUM:.*]] = %[[NONE]]) -> (tensor<16x64xf32>)
+// CHECK: %[[BLOCK:.*]] = "tt.dot"(%{{.*}}, %{{.*}}, %[[NONE]]) {inputPrecision = 2 : i32, maxNumImpreciseAcc = 1 : i32}
+// CHECK-NEXT: %[[NEXT:.*]] = arith.addf %[[SUM]], %[[BLOCK]] : tensor<16x64xf32>
+// CHECK-NEXT: scf.yield %[[NEXT]]
+module attributes {fuse.device = "cpu"} {
+  func.func @main(%x: tensor<64x256xf32>, %w: tensor<256x128xf32>) -> tensor<64x128xf32> {
+    %o = "fuse.empty"() {syms = []} : () -> tensor<64x128xf32>
+    %y = call @exact(%x, %w, %o) : (tensor<64x256xf32>, tensor<256x128xf32>, tensor<64x128xf32>) -> tensor<64x128xf32>
+    return %y : tensor<64x128xf32>
+  }
+  func.func private @exact(%x: tensor<64x256xf32>, %w: tensor<256x128xf32>, %o: tensor<64x128xf32>) -> tensor<64x128xf32>
+      attributes {fuse.kernel, fuse.dims = {d0 = "64", d1 = "128", d2 = "256"}, fuse.ties = array<i64: 2>,
+                  fuse.tile = {axes = [{dims = ["d0"], block = 16 : i64, kind = "grid"}, {dims = ["d1"], block = 64 : i64, kind = "grid"}, {dims = ["d2"], block = 16 : i64, kind = "looped"}], num_warps = 4 : i64, num_stages = 1 : i64}} {
+    %true = arith.constant true
+    %zero = arith.constant 0.0 : f32
+    %a = "fuse.load"(%x, %true, %zero) {at = ["d0", "d2"]} : (tensor<64x256xf32>, i1, f32) -> f32
+    %b = "fuse.load"(%w, %true, %zero) {at = ["d2", "d1"]} : (tensor<256x128xf32>, i1, f32) -> f32
+    %s = "fuse.dot"(%a, %b) {over = ["d2"]} : (f32, f32) -> f32
+    %r = "fuse.store"(%o, %s, %true) {at = ["d0", "d1"], mode = "set"} : (tensor<64x128xf32>, f32, i1) -> tensor<64x128xf32>
+    return %r : tensor<64x128xf32>
+  }
+}
+
+// -----
+
+// Must not fire: tensor cores add the products of rounded elements.
+// CHECK-LABEL: func.func private @rounded
+// CHECK: scf.for %{{.*}} iter_args(%[[SUM:.*]] = %{{.*}}) -> (tensor<16x64xf32>)
+// CHECK: %[[NEXT:.*]] = "tt.dot"(%{{.*}}, %{{.*}}, %[[SUM]]) {inputPrecision = 0 : i32, maxNumImpreciseAcc = 0 : i32}
+// CHECK-NEXT: scf.yield %[[NEXT]]
+module attributes {fuse.device = "cpu"} {
+  func.func @main(%x: tensor<64x256xf32>, %w: tensor<256x128xf32>) -> tensor<64x128xf32> {
+    %o = "fuse.empty"() {syms = []} : () -> tensor<64x128xf32>
+    %y = call @rounded(%x, %w, %o) : (tensor<64x256xf32>, tensor<256x128xf32>, tensor<64x128xf32>) -> tensor<64x128xf32>
+    return %y : tensor<64x128xf32>
+  }
+  func.func private @rounded(%x: tensor<64x256xf32>, %w: tensor<256x128xf32>, %o: tensor<64x128xf32>) -> tensor<64x128xf32>
+      attributes {fuse.kernel, fuse.dims = {d0 = "64", d1 = "128", d2 = "256"}, fuse.ties = array<i64: 2>,
+                  fuse.tile = {axes = [{dims = ["d0"], block = 16 : i64, kind = "grid"}, {dims = ["d1"], block = 64 : i64, kind = "grid"}, {dims = ["d2"], block = 16 : i64, kind = "looped"}], num_warps = 4 : i64, num_stages = 1 : i64}} {
+    %true = arith.constant true
+    %zero = arith.constant 0.0 : f32
+    %a = "fuse.load"(%x, %true, %zero) {at = ["d0", "d2"]} : (tensor<64x256xf32>, i1, f32) -> f32
+    %b = "fuse.load"(%w, %true, %zero) {at = ["d2", "d1"]} : (tensor<256x128xf32>, i1, f32) -> f32
+    %s = "fuse.dot"(%a, %b) {over = ["d2"], precision = "tf32"} : (f32, f32) -> f32
+    %r = "fuse.store"(%o, %s, %true) {at = ["d0", "d1"], mode = "set"} : (tensor<64x128xf32>, f32, i1) -> tensor<64x128xf32>
+    return %r : tensor<64x128xf32>
+  }
+}
+
+// -----
+
 // Must not fire: a product of few rows is a sum by now, and is reduced.
 // CHECK-LABEL: func.func private @summed
 // CHECK-NOT: tt.dot

@@ -196,6 +196,22 @@ def test_exact_products_take_no_tensor_cores_of_fewer_bits(element: str, tmp_pat
     assert "wgmma" not in cubin.ptx and "tf32" not in cubin.ptx
 
 
+@pytest.mark.parametrize("behind", ["", BIAS], ids=["bare", "bias"])
+def test_each_block_of_a_long_sum_is_added_by_itself(behind: str, tmp_path: Path) -> None:
+    """Triton makes one sum of what is added to a product that begins at 0, unless it is told not to: a thread
+    would then add all 4096 products in order.
+    """
+    name = "s" if behind else "c"
+    body = LOADS + DOT + behind + f"store {name} -> o[d0, d1]"
+    case = product(1024, 1024, 4096, body, element="f32", **({"v": tensor(1024)} if behind else {}))
+    case.outputs = {"o": tensor(1024, 1024)}
+    cubin = compiled(case)
+    assert usage(cubin, tmp_path).spilled == 0
+    held = 64 * 64 // 128  # results of a thread
+    assert len(re.findall(r"fma\.rn\.f32", cubin.ptx)) == 16 * held
+    assert len(re.findall(r"add\.(?:rn\.)?f32", cubin.ptx)) == held * (2 if behind else 1)
+
+
 def test_the_next_block_is_copied_while_one_is_multiplied_and_stored(tmp_path: Path) -> None:
     cubin = compiled(product(8192, 8192, 512, LOADS + DOT + SCALED + stored("g"), "nt", v=tensor(8192)))
     assert usage(cubin, tmp_path).spilled == 0 and cubin.global_scratch_size > 0
