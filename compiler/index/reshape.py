@@ -32,9 +32,9 @@ def reshape(source: Sequence[Expr], result: Sequence[Expr], prefix: str = "v") -
 
 @lru_cache(maxsize=4096)
 def _reshape(source: tuple[Expr, ...], result: tuple[Expr, ...], prefix: str) -> tuple[Expr, ...]:
-    if any(size.constant == 0 for size in (*source, *result)):
-        return (const(0),) * len(source)  # there is no point
     names = [f"{prefix}{i}" for i in range(len(result))]
+    if any(size.constant == 0 for size in (*source, *result)):
+        return _of_nothing(source, result, names)
     coordinates: list[Expr] = []
     facts = Facts.of(extents={n: str(s) for n, s in zip(names, result, strict=True)})
     for inside, outside in _groups(source, result):
@@ -43,6 +43,15 @@ def _reshape(source: tuple[Expr, ...], result: tuple[Expr, ...], prefix: str) ->
             linear = linear * result[i] + (const(0) if result[i].constant == 1 else sym(names[i]))
         coordinates += digits(linear, [source[i] for i in inside], facts)
     return tuple(coordinates)
+
+
+def _of_nothing(source: Sequence[Expr], result: Sequence[Expr], names: Sequence[str]) -> tuple[Expr, ...]:
+    """Coordinates where there is no point.  They name the dims of the result that have none: an access that
+    did not vary with these would happen.
+    """
+    empty = sum((sym(name) for name, size in zip(names, result, strict=True) if size.constant == 0), const(0))
+    place = next((i for i, size in enumerate(source) if size.constant == 0), 0)
+    return tuple(empty if i == place else const(0) for i in range(len(source)))
 
 
 def _groups(source: Sequence[Expr], result: Sequence[Expr]) -> list[tuple[list[int], list[int]]]:

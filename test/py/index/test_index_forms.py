@@ -17,6 +17,7 @@ from fuse_mlir.compiler.index import (
     linear,
     offset,
     parse,
+    reshape,
     simplify,
     sym,
 )
@@ -333,3 +334,18 @@ def test_eight_dims_flatten_and_split_back():
         stride = stride * sym(f"s{k}")
     for k in range(8):
         assert simplify(flat.floordiv(strides[k]).mod(sym(f"s{k}")), facts) == sym(f"d{k}")
+
+
+@pytest.mark.parametrize(
+    ("source", "result", "expected"),
+    [
+        ((6, 5, 0), (30, 0), ["0", "0", "v1"]),
+        ((0, 4), (2, 0, 0), ["v1 + v2", "0"]),
+        ((6, 4), (24,), ["v0 floordiv 4", "v0 mod 4"]),
+    ],
+    ids=str,
+)
+def test_coordinates_of_a_reshaped_tensor(source, result, expected):
+    """Where there are no points, the coordinates vary with the dims that have none."""
+    made = reshape([const(n) for n in source], [const(n) for n in result])
+    assert [str(e) for e in made] == expected

@@ -42,6 +42,11 @@ def test_lengths_of_sums(summed, dtype):
     assert ('"fuse.dot"' in text or '"fuse.reduce"' in text) == (summed in (0, 17))
 
 
+def test_a_sum_of_nothing_reads_nothing():
+    """Batches are multiplied behind views.  These are empty here, and an empty tensor has no address."""
+    made(torch.matmul, torch.randn(6, 5, 0), torch.randn(6, 0, 8), level="tiled", hardware="h200")
+
+
 @pytest.mark.parametrize("sizes", [(2, 5), (3, 16), (2, 17)], ids=str)
 def test_factors_in_any_strides(sizes):
     """Every second row, a batch that is broadcast, and columns that lie apart."""
