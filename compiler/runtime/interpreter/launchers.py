@@ -3,11 +3,13 @@ the memory that it has addresses of.
 """
 
 import ctypes
+from bisect import bisect_left
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import torch
 
+from ...index import Expr, parse
 from ...ir.kernel import named_sizes, string, strings
 from ...ir.layout import TensorSpec
 from ...ir.nesting import modules_in
@@ -16,16 +18,18 @@ from .graph_values import layout_of
 from .scalar.dtypes import memory_dtype
 from .tile_kernels import InterpretedTileKernel
 
-#: What a size is taken for that a kernel's code does not need, so that its launch has no number for it:
-#: bounds of tensors are only as good as that.
+#: What a size is taken for that neither a kernel's code needs, so that its launch has no number for it, nor
+#: its grid: bounds of tensors are only as good as that.
 UNKNOWN = 32
+#: More than any size.
+_TOO_LARGE = 1 << 31
 
 
 def interpreted_launchers(module: ir.Module) -> dict[str, Callable[..., None]]:
     """What launches each kernel of a planned module, its sub-graphs' too, by name: functions of the stream,
     which means nothing, the grid, and the kernel's arguments, tensors as addresses on the CPU.
     """
-    return {name: _launcher(op, functions) for name, op, functions in _launches(module, "")}
+    return {name: _launcher(module, op, functions) for name, op, functions in _launches(module, "")}
 
 
 def interpreted_kernels(module: ir.Module) -> dict[str, Callable[..., None]]:
@@ -68,15 +72,21 @@ def _kernel(
     return run
 
 
-def _launcher(launch: ir.Operation, functions: Mapping[str, ir.Operation]) -> Callable[..., None]:
+def _launcher(
+    module: ir.Module, launch: ir.Operation, functions: Mapping[str, ir.Operation]
+) -> Callable[..., None]:
     kernel = InterpretedTileKernel(launch, functions)
     types = ir.FunctionType(ir.TypeAttr(launch.attributes["function_type"]).value).inputs
     passed = [int(p.split(":")[0]) for p in strings(launch.attributes["fuse.params"])]
     symbols = named_sizes(launch)
+    grid = [parse(e) for e in strings(launch.attributes["fuse.grid"])]
+    owner = module  # as above
 
     def run(stream: int, gx: int, gy: int, gz: int, *arguments: Any) -> None:
+        assert owner is not None
         given = dict(zip(passed, arguments, strict=True))
-        sizes = {name: given.get(number, UNKNOWN) for name, number in symbols.items()}
+        sizes = {name: given[number] for name, number in symbols.items() if number in given}
+        sizes |= {name: _of_grid(name, grid, (gx, gy, gz), sizes) for name in symbols if name not in sizes}
         tensors = [
             _at(given[i], TensorSpec.of(t), sizes)
             if i in given and isinstance(t, ir.RankedTensorType)
@@ -86,6 +96,18 @@ def _launcher(launch: ir.Operation, functions: Mapping[str, ir.Operation]) -> Ca
         kernel.run(tensors, (gx, gy, gz))
 
     return run
+
+
+def _of_grid(name: str, grid: Sequence[Expr], extents: Sequence[int], known: Mapping[str, int]) -> int:
+    """The largest size with which the grid has at most these extents."""
+    alone = [(e, n) for e, n in zip(grid, extents, strict=False) if name in e.symbols() <= {name, *known}]
+    if not alone:
+        return UNKNOWN
+
+    def too_large(size: int) -> bool:
+        return any(e.evaluate({**known, name: size}) > extent for e, extent in alone)
+
+    return bisect_left(range(_TOO_LARGE), True, key=too_large) - 1
 
 
 def _at(address: int, spec: TensorSpec, sizes: Mapping[str, int]) -> torch.Tensor:

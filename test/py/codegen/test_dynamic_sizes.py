@@ -1,7 +1,9 @@
 """Sizes that are not the hint, and tensors too large for 32-bit offsets."""
 
 import contextlib
+import gc
 import re
+import weakref
 
 import pytest
 import torch
@@ -12,7 +14,10 @@ from torch import nn
 from torch.nn import functional as F
 
 from fuse_mlir.compiler.analysis.fusion.walk import Walk
+from fuse_mlir.compiler.runtime.errors import OutOfBounds
+from fuse_mlir.compiler.runtime.interpreter.launchers import interpreted_launchers
 from fuse_mlir.passes.apply_tiling import ApplyTiling
+from fuse_mlir.passes.lower_to_tt import LowerToTt
 
 HINT = 8
 ROWS = (1000, 2, 1)  # 1 is another graph: torch specialises it
@@ -169,6 +174,29 @@ def test_a_torch_op_whose_strides_are_computed_by_the_host(on_gpu):
 
     with interpreted_gpu() if on_gpu else contextlib.nullcontext():
         check(nn.MaxPool3d(2), torch.randn(2, 3, 8, 8, 8), dynamic=True)
+
+
+@pytest.mark.parametrize("rows", [40, 20])
+def test_a_size_that_only_the_grid_of_a_launch_has(rows):
+    """A program for each row: the kernel takes no number of rows, the interpreter finds it in the grid."""
+    with interpreted_gpu():
+        check(lambda x, w: (x @ w).softmax(-1), torch.randn(rows, 4), torch.randn(4, 70), dynamic=True)
+
+
+def test_launches_keep_their_module():
+    """An error asks ops for their location."""
+    case = Case({"d0": "2", "d1": "64"}, {"x": tensor(2, 64)}, {"o": tensor(2, 64)}, DOUBLE, tile=ROWWISE)
+    module = lowered(case.text(), ApplyTiling(), LowerToTt())
+    [launch] = interpreted_launchers(module).values()
+    kept = weakref.ref(module)
+    del module
+    gc.collect()
+    assert kept() is not None
+    x, o = torch.randn(2, 64), torch.empty(2, 64)
+    launch(0, 1, 2, 1, x.data_ptr(), o.data_ptr())
+    assert torch.equal(2 * x, o)
+    with pytest.raises(OutOfBounds, match="accesses offset"):
+        launch(0, 1, 3, 1, x.data_ptr(), o.data_ptr())
 
 
 @pytest.mark.parametrize("module", [nn.MaxPool3d(2), nn.Conv1d(3, 4, 3)], ids=lambda m: type(m).__name__)
