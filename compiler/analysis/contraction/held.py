@@ -67,12 +67,14 @@ def peak_columns(products: Sequence[Columns[Name]], extents: Mapping[Name, int])
 @dataclass(frozen=True)
 class Resident:
     """What a program reads, in bytes of shared memory.  ``weights``: the same for all blocks of rows;
-    ``row``: of each row; ``result``: what is stored of each row.
+    ``row``: of each row; ``result``: what is stored of each row.  ``summed``: the points of a
+    block of all that the first product sums.
     """
 
     weights: int
     row: int
     result: int
+    summed: int
 
 
 @dataclass(frozen=True)
@@ -202,5 +204,5 @@ def _in_turn(form: HeldForm, resident: Resident, blocks: HeldBlocks, hardware: H
         at_once = min(hardware.shared_bytes // shared, most)
         programs = at_once * hardware.sm_count
         if at_once >= enough and programs * _FEWEST_BLOCKS <= -(-form.free[0] // rows):
-            return replace(blocks, k=ceil_power(form.product.k), num_stages=stages, programs=programs)
+            return replace(blocks, k=resident.summed, num_stages=stages, programs=programs)
     return None

@@ -237,7 +237,8 @@ class Products:
                 row += size
             else:
                 weights += size
-        return Resident(weights, row, result) if weights else None
+        summed = max((blocks[c] for c in self.summed), default=1)
+        return Resident(weights, row, result, summed) if weights else None
 
     def tile(
         self,

@@ -38,7 +38,7 @@ def test_columns_are_held_up_to_the_last_product_that_sums_them(products, column
 def chain(weights, rows=1 << 18, columns=128, row=128, result=128):
     """Of a chain of products with 64 columns; weights, row, result: bytes."""
     form = ProductForm(rows, 64, 64, sums=2)
-    return HeldForm(form, columns, columns, 64, (rows, 64), resident=Resident(weights, row, result))
+    return HeldForm(form, columns, columns, 64, (rows, 64), resident=Resident(weights, row, result, 64))
 
 
 def test_programs_go_through_blocks_where_shared_memory_holds_the_weights():
