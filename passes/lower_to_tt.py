@@ -26,7 +26,8 @@ After::
 
 The pass decides ``tt.divisibility``, what Triton may assume of an address: a multiple of 16 bytes where that
 is known, of fewer for narrow elements beside wide ones and for elements that are masked one by one
-(``passes/helpers/promises.py``).  ``fuse.base_of`` becomes a load of an address, by number, from the
+(``passes/helpers/promises.py``).  Nothing is known of what an op of torch's laid into a storage at a place
+of its own, such as ``as_strided``.  ``fuse.base_of`` becomes a load of an address, by number, from the
 parameters of the launch in constant memory.
 
 It does not fire on kernels that are not tiled, nor on declarations.
@@ -37,15 +38,16 @@ Raises PassError:
 ``lower-to-tt: size argument 1 of a tiled kernel is used without arith.index_cast``.
 """
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import ClassVar
 
 from ..compiler.base.remarks import Remarks
 from ..compiler.ir.dialects import tt
-from ..compiler.ir.kernel import attribute_items, is_kernel, is_tiled
-from ..compiler.ir.layout import TensorSpec
+from ..compiler.ir.kernel import attribute_items, further_configurations, is_kernel, is_tiled, string
+from ..compiler.ir.storage import Storage, callee_name, functions_of
 from ..compiler.mlir import func, ir
-from .helpers.promises import Promises, aligned
+from .helpers.promises import Promises
 from .pass_base import Pass, PassError
 
 #: Attributes of the kernel that the launch keeps.
@@ -65,19 +67,37 @@ class LowerToTt(Pass):
     name: ClassVar[str] = "lower-to-tt"
 
     def run(self, module: ir.Module, remarks: Remarks) -> None:
+        anywhere = _anywhere(module)
         for op in list(module.body.operations):
             if is_kernel(op) and is_tiled(op):
-                _lower(op.operation, module)
+                _lower(op.operation, anywhere.get(string(op.attributes["sym_name"]), frozenset()))
 
 
-def _lower(kernel: ir.Operation, module: ir.Module) -> None:
+def _anywhere(module: ir.Module) -> dict[str, set[int]]:
+    """Of each kernel, the arguments for which a call passes what only torch knows the beginning of."""
+    found: dict[str, set[int]] = {}
+    functions = functions_of(module)
+    main = functions.get("main")
+    if main is None or not len(main.regions[0].blocks):
+        return found
+    storage = Storage(main, module)
+    for op in main.regions[0].blocks[0].operations:
+        if op.operation.name == "func.call":
+            numbers = {n for n, value in enumerate(op.operands) if storage.begins_anywhere(value)}
+            name = callee_name(op.operation)
+            for each in (name, *further_configurations(functions[name])) if numbers else ():
+                found.setdefault(each, set()).update(numbers)
+    return found
+
+
+def _lower(kernel: ir.Operation, anywhere: Collection[int]) -> None:
     block = kernel.regions[0].blocks[0]
     name = ir.StringAttr(kernel.attributes["sym_name"]).value
     arguments = list(block.arguments)
     parameters: list[str] = []
     types: list[ir.Type] = []
     attributes: list[ir.Attribute] = []
-    promises = Promises(block)
+    promises = Promises(block, anywhere)
     for number, argument in enumerate(arguments):
         passed = _passed(kernel, argument, promises)
         if passed is None:
@@ -95,7 +115,7 @@ def _lower(kernel: ir.Operation, module: ir.Module) -> None:
         function.attributes["arg_attrs"] = ir.ArrayAttr.get(attributes)
         entry = function.regions[0].blocks.append(*types, arg_locs=[kernel.location] * len(types))
     for op in _tables(arguments):
-        _read_parameter(op, f"{name}_tt", [int(p.split(":")[0]) for p in parameters], parameters)
+        _read_parameter(op, f"{name}_tt", parameters, promises)
     for number, parameter in enumerate(parameters):
         _substitute(arguments[int(parameter.split(":")[0])], entry.arguments[number])
     for op in list(block.operations):
@@ -130,8 +150,9 @@ def _tables(arguments: list[ir.Value]) -> list[ir.Operation]:
     return list(found)
 
 
-def _read_parameter(op: ir.Operation, kernel: str, numbers: list[int], parameters: list[str]) -> None:
+def _read_parameter(op: ir.Operation, kernel: str, parameters: list[str], promises: Promises) -> None:
     """``fuse.base_of`` reads the address from the parameters by position."""
+    numbers = [int(p.split(":")[0]) for p in parameters]
     sources = [ir.BlockArgument(v).arg_number for v in list(op.operands)[1:]]
     first = numbers.index(sources[0])
     if numbers[first : first + len(sources)] != sources or any(
@@ -152,7 +173,7 @@ def _read_parameter(op: ir.Operation, kernel: str, numbers: list[int], parameter
             result=i64,
         ).operation
         pointer = tt.IntToPtr(address.results[0], result=op.results[0].type).operation
-        if aligned(TensorSpec.of(op.operands[1].type)):
+        if all(promises.is_aligned(source) for source in list(op.operands)[1:]):
             i32 = ir.RankedTensorType.get([1], ir.IntegerType.get_signless(32))
             pointer.attributes["tt.divisibility"] = ir.Attribute.parse(f"dense<16> : {i32}")
     op.results[0].replace_all_uses_with(pointer.results[0])

@@ -41,6 +41,21 @@ def aliased_operands(callee: ir.Operation) -> dict[int, int]:
     return {}
 
 
+#: Torch's views that begin where their operand begins.
+_BEGIN_ALIKE = frozenset(
+    ("aten.view.dtype", "aten.view_as_real.default", "aten.view_as_complex.default", "aten._conj.default")
+    + ("aten._neg_view.default", "aten.alias.default", "aten.detach.default")
+)
+
+
+def _begins_alike(callee: ir.Operation, operand: int) -> bool:
+    """Whether what a call of an extern op shares the storage of an operand with begins where that does: a
+    view of its bytes, or the operand itself, which the op has written.
+    """
+    mutated = callee.attributes.get("fuse.mutated", ())
+    return string(callee.attributes["fuse.extern"]) in _BEGIN_ALIKE or operand in list(mutated)
+
+
 class Storage:
     """The root of every tensor value of ``@main``: an argument, a ``fuse.empty``/``fuse.alloc``, or a fresh
     result of an extern op.  The origin of a value is its root, unless an extern op lies between: then it
@@ -51,6 +66,7 @@ class Storage:
         functions = functions_of(module)
         self._root: dict[ir.Value, ir.Value] = {}
         self._origin: dict[ir.Value, ir.Value] = {}
+        self._anywhere: set[ir.Value] = set()
         for op in main.regions[0].blocks[0].operations:
             op = op.operation
             if op.name == "fuse.view":
@@ -62,6 +78,8 @@ class Storage:
                     self._root[op.results[result]] = self.root(op.operands[operand])
                     if "fuse.ties" in callee.attributes:
                         self._origin[op.results[result]] = self.origin(op.operands[operand])
+                    elif not _begins_alike(callee, operand) or self.begins_anywhere(op.operands[operand]):
+                        self._anywhere.add(op.results[result])
 
     def root(self, value: ir.Value) -> ir.Value:
         """The value that owns the storage behind ``value``."""
@@ -70,3 +88,7 @@ class Storage:
     def origin(self, value: ir.Value) -> ir.Value:
         """The value whose offset and element type are the base from which ``value``'s own offset counts."""
         return self._origin.get(value, value)
+
+    def begins_anywhere(self, value: ir.Value) -> bool:
+        """Whether only torch knows where the origin of ``value`` begins in its storage."""
+        return self.origin(value) in self._anywhere

@@ -6,6 +6,7 @@ that lie 16 bytes apart, and what they read is shuffled before it is stored.
 """
 
 import math
+from collections.abc import Collection
 
 from ...compiler.ir.dialects import tt
 from ...compiler.ir.kernel import is_users
@@ -25,9 +26,12 @@ def aligned(spec: TensorSpec) -> bool:
 
 
 class Promises:
-    """What Triton is told of the addresses of one kernel, whose tile code is in ``block``."""
+    """What Triton is told of the addresses of one kernel, whose tile code is in ``block``.  ``anywhere``: the
+    numbers of arguments of which only torch knows where they begin.
+    """
 
-    def __init__(self, block: ir.Block) -> None:
+    def __init__(self, block: ir.Block, anywhere: Collection[int] = ()) -> None:
+        self._anywhere = anywhere
         self._largest: list[ir.Operation] = []
         self._wholes: dict[ir.Value, int] = {}
         self._users = is_users(block.owner.operation)
@@ -42,14 +46,19 @@ class Promises:
         bytes of as many elements.  Where masks keep fewer neighbours together, as in rows of 4097 elements,
         it is the bytes of so many.  A user's kernel is written for 16, which Triton's own launcher promises.
         """
-        spec = TensorSpec.of(argument.type)
-        if not aligned(spec):
+        if not self.is_aligned(argument):
             return 1
+        spec = TensorSpec.of(argument.type)
         if self._users:
             return _WIDEST
         promised = _WIDEST * spec.element_bytes // max(self._widest, spec.element_bytes)
         together = self._wholes.get(argument)
         return promised if together is None else min(promised, together * spec.element_bytes)
+
+    def is_aligned(self, argument: ir.Value) -> bool:
+        """Whether a tensor argument starts at a multiple of 16 bytes."""
+        number = ir.BlockArgument(argument).arg_number
+        return number not in self._anywhere and aligned(TensorSpec.of(argument.type))
 
     def _read(self, block: ir.Block) -> None:
         """The loads and stores of the largest tiles, in loops where there are any (what happens once does not

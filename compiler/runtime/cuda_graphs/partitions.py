@@ -6,12 +6,14 @@ that was made in one is not taken over in another.
 
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
+from itertools import chain
 
 from ...analysis.program.graph_regions import GraphRegions, graph_regions
 from ...mlir import ir
 from ..plans.make_plan import PlanInRegions, plan_in_regions
 from ..plans.plan import Plan
 from ..plans.steps import (
+    Align,
     CallExtern,
     Free,
     LaunchKernel,
@@ -55,7 +57,7 @@ class _Cutter:
     def cut(self) -> Plan:
         main = self.plan.main
         steps: list[Step] = [*self.prologue]
-        held = {value.name for value in main.parameters}
+        held = {value.name for value in (*main.parameters, *chain.from_iterable(map(defined, self.prologue)))}
         parts = 0
         for number, region in enumerate(self.regions):
             if self.recorded[number]:
@@ -131,7 +133,9 @@ def _storage(plan: Plan) -> dict[str, str]:
         for value in defined(step):
             if value.is_tensor:
                 found.setdefault(value.name, value.name)
-        if isinstance(step, View | Reuse):
+        if isinstance(step, Align) and step.given is not None:
+            found[step.given.name] = found[step.name]
+        elif isinstance(step, View | Reuse):
             found[step.result.name] = found[step.base if isinstance(step, View) else step.donor]
         elif isinstance(step, CallExtern):
             for result, operand in aliases[step.extern]:

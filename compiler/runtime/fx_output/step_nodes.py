@@ -25,7 +25,6 @@ from ..plans.steps import (
     DrawNumbers,
     For,
     Free,
-    GiveBack,
     HostArithmetic,
     LaunchKernel,
     LaunchTuned,
@@ -50,6 +49,11 @@ _OPERATORS = {"+": operator.add, "-": operator.sub, "*": operator.mul}
 
 def nothing(maker: GraphMaker, step: Any) -> None:
     """What needs no node."""
+
+
+def align(maker: GraphMaker, step: Align) -> None:
+    if step.given is not None:
+        maker.define(step.given, maker.operand(step.name))
 
 
 def alloc(maker: GraphMaker, step: Alloc) -> None:
@@ -182,7 +186,7 @@ def arithmetic(maker: GraphMaker, step: HostArithmetic) -> None:
 
 
 STEP_NODES: dict[type, Callable[[GraphMaker, Any], None]] = {
-    Align: nothing,
+    Align: align,
     Alloc: alloc,
     HostArithmetic: arithmetic,
     Branch: branch,
@@ -195,7 +199,6 @@ STEP_NODES: dict[type, Callable[[GraphMaker, Any], None]] = {
     DrawNumbers: draw,
     For: scan,
     Free: nothing,
-    GiveBack: nothing,
     LaunchKernel: launch,
     LaunchTuned: tune,
     LayOut: lay_out,

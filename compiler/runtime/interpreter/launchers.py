@@ -10,10 +10,11 @@ from typing import Any
 import torch
 
 from ...index import Expr, parse
-from ...ir.kernel import named_sizes, string, strings
+from ...ir.kernel import argument_attributes, named_sizes, string, strings
 from ...ir.layout import TensorSpec
 from ...ir.nesting import modules_in
 from ...mlir import ir
+from ..errors import RunError
 from .graph_values import layout_of
 from .scalar.dtypes import memory_dtype
 from .tile_kernels import InterpretedTileKernel
@@ -78,12 +79,16 @@ def _launcher(
     kernel = InterpretedTileKernel(launch, functions)
     types = ir.FunctionType(ir.TypeAttr(launch.attributes["function_type"]).value).inputs
     passed = [int(p.split(":")[0]) for p in strings(launch.attributes["fuse.params"])]
-    symbols = named_sizes(launch)
+    symbols, promised = named_sizes(launch), _promised(launch, functions)
     grid = [parse(e) for e in strings(launch.attributes["fuse.grid"])]
     owner = module  # as above
 
     def run(stream: int, gx: int, gy: int, gz: int, *arguments: Any) -> None:
         assert owner is not None
+        for argument, divisor in zip(arguments, promised, strict=False):
+            if divisor > 1 and argument % divisor:
+                name = string(launch.attributes["sym_name"])
+                raise RunError(f"@{name} was promised multiples of {divisor}, got the address {argument:#x}")
         given = dict(zip(passed, arguments, strict=True))
         sizes = {name: given[number] for name, number in symbols.items() if number in given}
         sizes |= {name: _of_grid(name, grid, (gx, gy, gz), sizes) for name in symbols if name not in sizes}
@@ -108,6 +113,13 @@ def _of_grid(name: str, grid: Sequence[Expr], extents: Sequence[int], known: Map
         return any(e.evaluate({**known, name: size}) > extent for e, extent in alone)
 
     return bisect_left(range(_TOO_LARGE), True, key=too_large) - 1
+
+
+def _promised(launch: ir.Operation, functions: Mapping[str, ir.Operation]) -> list[int]:
+    """Of each argument of a kernel's code, what Triton is told that it is a multiple of."""
+    code = functions[ir.FlatSymbolRefAttr(launch.attributes["fuse.launch"]).value]
+    name = "tt.divisibility"
+    return [ir.IntegerAttr(a[name]).value if name in a else 1 for a in argument_attributes(code)]
 
 
 def _at(address: int, spec: TensorSpec, sizes: Mapping[str, int]) -> torch.Tensor:

@@ -9,6 +9,7 @@ from typing import Literal
 from ...ir.layout import TensorSpec
 from ...mlir import ir
 from .plan import PlanFunction
+from .plan_tensors import tensor_type
 from .steps import (
     Branch,
     Constant,
@@ -18,7 +19,6 @@ from .steps import (
     Return,
     Step,
     StepBlock,
-    TensorType,
     Value,
     While,
 )
@@ -58,7 +58,7 @@ class _Maker:
         if not isinstance(value.type, ir.RankedTensorType):
             return Value(name, str(value.type))
         spec = TensorSpec.of(value.type)
-        return Value(name, TensorType(spec.element, spec.sizes, spec.strides, spec.device or self.device))
+        return Value(name, tensor_type(spec, self.device))
 
     def define_all(self, values: Sequence[ir.Value]) -> tuple[Value, ...]:
         return tuple([self.define(v) for v in values])

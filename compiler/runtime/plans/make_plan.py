@@ -10,11 +10,11 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
-from ...analysis.program.dependences import returned_operands
+from ...analysis.program.dependences import extern_mutated, returned_operands
 from ...analysis.program.provenance import launch_numbers, lines, node_names
 from ...base.products import default_overloads
 from ...index import const, parse
-from ...ir.kernel import further_configurations, named_sizes, string, strings
+from ...ir.kernel import argument_attributes, further_configurations, named_sizes, string, strings
 from ...ir.layout import TensorSpec
 from ...ir.nesting import graph_of, modules_in
 from ...ir.storage import Storage, aliased_operands, callee_name, device_of, functions_of
@@ -23,8 +23,15 @@ from .externs import Extern
 from .make_control_flow import control_flow
 from .make_extern import extern_of
 from .plan import MAIN, KernelParameters, Plan, PlanFunction
-from .plan_arguments import last_uses, launched_storage, written_storage
-from .plan_tensors import PlanTensors, same_elements, wanted_layouts
+from .plan_storage import (
+    last_uses,
+    launched_storage,
+    mutated_storage,
+    own_results,
+    returned_storage,
+    written_storage,
+)
+from .plan_tensors import PlanTensors, same_elements, tensor_type, wanted_layouts
 from .python_text import identifier
 from .steps import (
     Align,
@@ -36,7 +43,6 @@ from .steps import (
     CopyBack,
     DrawNumbers,
     Free,
-    GiveBack,
     LaunchKernel,
     LaunchTuned,
     LayOut,
@@ -46,7 +52,6 @@ from .steps import (
     Reuse,
     Size,
     Step,
-    TensorType,
     Type,
     Value,
     View,
@@ -100,11 +105,6 @@ class _Parts:
     functions: dict[str, PlanFunction | None] = field(default_factory=dict)
 
 
-def tensor_type(spec: TensorSpec, device: str) -> TensorType:
-    """The layout of a variable; ``device``: of tensors that name none."""
-    return TensorType(spec.element, spec.sizes, spec.strides, spec.device or device)
-
-
 def origin_of(op: ir.Operation) -> Origin:
     """The FX nodes and the user's lines that a call comes from, each once."""
     nodes, where = dict.fromkeys(node_names(op.location)), dict.fromkeys(lines(op.location))
@@ -137,7 +137,9 @@ class _Maker:
         self.step_regions: list[int] = []
         self.names: dict[ir.Value, str] = {}
         self.constants: dict[ir.Value, int | float] = {}
-        self.kept: dict[str, bool] = {}  #: aligned arguments of which the caller's is needed; written?
+        self.addressed = launched_storage(main, self.storage, self.functions)
+        self.copied_back: list[str] = []  #: aligned arguments that are written
+        self.given: dict[ir.Value, str] = {}  #: of aligned arguments: the caller's tensor
         self.region = -1
         self.defined = 0  #: how many variables there are
         self.made_in: dict[ir.Value, int] = {}  #: region of each storage, by its root
@@ -157,7 +159,7 @@ class _Maker:
             if op in self.parts.watched:
                 self._watch(op)
             for argument in done.get(position, ()):
-                if self.names[argument] not in self.kept:  # that is brought back at the end
+                if self.names[argument] not in self.copied_back:  # at the end
                     self._release(argument)
         return PlanFunction(name, "graph", parameters, tuple(self.steps))
 
@@ -191,7 +193,7 @@ class _Maker:
         """A value as an argument of a call."""
         return self.constants[value] if value in self.constants else self.use(value)
 
-    def addressed(self, value: ir.Value) -> str:
+    def address(self, value: ir.Value) -> str:
         """A variable that begins where a tensor does: kernels need no more of it."""
         origin = self.storage.origin(value)
         at_start = TensorSpec.of(value.type).offset == TensorSpec.of(origin.type).offset
@@ -213,20 +215,30 @@ class _Maker:
 
     def _prologue(self) -> tuple[Value, ...]:
         """The parameters; those that kernels address are brought to 16-byte alignment."""
-        launched = launched_storage(self.main, self.storage, self.functions)
-        written = written_storage(self.main, self.storage, self.functions)
+        stored = written_storage(self.main, self.storage, self.functions)
+        mutated = mutated_storage(self.main, self.storage, self.functions)
         sizes = {number: name for name, number in named_sizes(self.main).items()}
         values = [self.define(a, sizes.get(i, f"a{i}")) for i, a in enumerate(self.arguments)]
-        *_, last = self.main.regions[0].blocks[0].operations
-        results = [v for v in last.operands if isinstance(v.type, ir.RankedTensorType)]
-        viewed = {self.storage.origin(v) for v in results if v not in self.are_arguments}
-        for argument, value in zip(self.arguments, values, strict=True):
-            if value.is_tensor and argument in launched:
-                kept = argument in written or argument in viewed
-                self.emit(Align(value.name, ("copy" if argument in written else "give") if kept else ""))
-                if kept:
-                    self.kept[value.name] = argument in written
+        declared, returned = argument_attributes(self.main), returned_storage(self.main, self.storage)
+        for argument, value, attributes in zip(self.arguments, values, declared, strict=True):
+            if value.is_tensor and argument in self.addressed:
+                written = argument in stored or argument in mutated
+                counted = "fuse.storage" in attributes and argument not in mutated
+                needed = counted or (argument in returned and not written)
+                given = self._apart(argument) if needed else None
+                if given is not None:
+                    self.given[argument] = given.name
+                self.emit(Align(value.name, written, given))
+                if written:
+                    self.copied_back.append(value.name)
         return tuple(values)
+
+    def _apart(self, value: ir.Value) -> Value:
+        """A new variable that holds the storage of a tensor, but of which kernels take no address."""
+        result = Value(self.fresh(), self.type_of(value))
+        self.defined += 1
+        self.tensors.hold(value, result.name)
+        return result
 
     def alloc(self, op: ir.Operation) -> None:
         self.emit(Alloc(self.define(op.results[0], self.fresh(), self._layout(op.results[0]))))
@@ -266,6 +278,19 @@ class _Maker:
         spec, origin = TensorSpec.of(value.type), self.storage.origin(value)
         base, offset = self.tensors.first(value), spec.offset - TensorSpec.of(origin.type).offset
         result = self.define(value, self.fresh())
+        self.emit(View(result, base, offset))
+        return result.name
+
+    def _view_of_given(self, value: ir.Value) -> str | None:
+        """An argument or a view of it as one of the caller's tensor; None where that is not kept."""
+        source = value
+        while not isinstance(source.owner, ir.Block) and source.owner.name == "fuse.view":
+            source = source.owner.operands[0]
+        base = self.given.get(source)
+        if base is None or source == value:
+            return base
+        result = self._apart(value)
+        offset = TensorSpec.of(value.type).offset - TensorSpec.of(source.type).offset
         self.emit(View(result, base, offset))
         return result.name
 
@@ -324,7 +349,7 @@ class _Maker:
         for position, parameter in enumerate(strings(callee.attributes["fuse.params"])):
             number, kind = parameter.split(":")
             operand = op.operands[int(number)]
-            arguments.append(self.addressed(operand) if kind == "ptr" else self.operand(operand))
+            arguments.append(self.address(operand) if kind == "ptr" else self.operand(operand))
             kinds.append(kind)
             if int(number) in stored_to:
                 written.append(position)
@@ -334,7 +359,8 @@ class _Maker:
         return LaunchKernel(name, (x, y, z), tuple(arguments), tuple(written), origin_of(op))
 
     def _extern(self, op: ir.Operation, name: str, callee: ir.Operation) -> None:
-        operands = tuple(self.operand(v) for v in op.operands if str(v.type) != "!fuse.token")
+        taken = [v for v in op.operands if str(v.type) != "!fuse.token"]
+        operands = tuple(self._taken(v, op, callee) for v in taken)
         results = self._results(op, callee)
         what = string(callee.attributes["fuse.extern"])
         self.emit(CallExtern(self._declared(name, callee), operands, results, origin_of(op)))
@@ -344,6 +370,18 @@ class _Maker:
                 spec = TensorSpec.of(result.type)
                 if not (what in _ROW_MAJOR and spec.is_contiguous):
                     self._check(variable.name, spec, what)
+                    if result in self.addressed:
+                        self.emit(Align(variable.name))
+
+    def _taken(self, value: ir.Value, call: ir.Operation, callee: ir.Operation) -> Operand:
+        """An operand of a torch op, which may count from where the storage of an argument begins; a view that
+        begins where its operand does need not.
+        """
+        views = [r for r, i in aliased_operands(callee).items() if call.operands[i] == value]
+        alike = any(not self.storage.begins_anywhere(call.results[r]) for r in views)
+        written = any(call.operands[i] == value for i in extern_mutated(callee))
+        given = None if alike or written else self._view_of_given(value)
+        return self.operand(value) if given is None else given
 
     def _results(self, op: ir.Operation, callee: ir.Operation) -> tuple[Value, ...]:
         """Variables for the results of a call: sizes have their names."""
@@ -378,7 +416,7 @@ class _Maker:
         operands = tuple(self.operand(v) for v in op.operands if str(v.type) != "!fuse.token")
         function = self._graph(callee) if "fuse.graph" in callee.attributes else self._control(name, callee)
         results = self._results(op, callee)
-        inside = _own_results(self.module, callee)
+        inside = own_results(self.module, callee)
         self.emit(CallFunction(function, operands, results, not inside, origin_of(op)))
         for number, (result, variable) in enumerate(zip(op.results, results, strict=True)):
             if isinstance(result.type, ir.RankedTensorType) and not (
@@ -423,8 +461,8 @@ class _Maker:
         self.emit(Check(variable, sizes, strides, made_by))
 
     def finish(self, op: ir.Operation) -> None:
-        for name, written in self.kept.items():
-            self.emit(CopyBack(name) if written else GiveBack(name))
+        for name in self.copied_back:
+            self.emit(CopyBack(name))
         handed: list[Operand] = []
         taken: set[Operand] = {self.names[a] for a in self.arguments}
         for value in op.operands:
@@ -436,25 +474,14 @@ class _Maker:
         """A result as the caller gets it.  A view is a tensor of its own, of the caller's own argument."""
         if value in self.are_arguments or not isinstance(value.type, ir.RankedTensorType):
             return self.operand(value)
+        given = self._view_of_given(value)
+        if given is not None and given not in taken:
+            return given
         known, origin = self.tensors.of(value), self.storage.origin(value)
-        copied = (
-            origin in self.are_arguments and self.names[origin] in self.kept and known != self.names[origin]
-        )
+        name = self.names[origin] if origin in self.are_arguments else None
+        copied = name in self.copied_back and known != name
         again = known in taken and value.owner.name == "fuse.view"
         return self._view(value) if known is None or copied or again else known
-
-
-def _own_results(module: ir.Module, callee: ir.Operation) -> list[ir.Type]:
-    """The types of a sub-graph's results, if each is plainly in storage of its own; else none."""
-    if "fuse.graph" not in callee.attributes:
-        return []
-    inner = modules_in(module)[graph_of(callee)]
-    block = functions_of(inner)["main"].regions[0].blocks[0]
-    storage = Storage(block.owner.operation, inner)
-    results = list(block.operations)[-1].operands
-    roots = [storage.root(v) for v in results if isinstance(v.type, ir.RankedTensorType)]
-    own = len(set(roots)) == len(roots) and not set(roots) & set(block.arguments)
-    return [v.type for v in results] if own else []
 
 
 _HANDLERS: dict[str, Callable[[_Maker, ir.Operation], None]] = {

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping
 from ...ir.layout import TensorSpec
 from ...ir.storage import Storage, callee_name
 from ...mlir import ir
+from .steps import TensorType
 
 #: Ops of ``@main`` that need no tensor of their operands.
 _NEED_NO_TENSOR = ("fuse.view", "fuse.reuse", "fuse.free", "fuse.after")
@@ -33,6 +34,12 @@ class PlanTensors:
         self._shown.setdefault(origin, {})[spec or TensorSpec.of(value.type)] = name
         self._first.setdefault(origin, name)
         self._origins.setdefault(root, set()).add(origin)
+        self.holders.setdefault(root, set()).add(name)
+
+    def hold(self, value: ir.Value, name: str) -> None:
+        """``name`` holds the storage of ``value``, too, but is not what shows it."""
+        root = self._storage.root(value)
+        self._names.setdefault(root, {})[name] = None
         self.holders.setdefault(root, set()).add(name)
 
     def of(self, value: ir.Value) -> str | None:
@@ -86,3 +93,8 @@ def same_elements(a: TensorSpec, b: TensorSpec) -> bool:
 
 def _tensors(values: Iterable[ir.Value]) -> list[ir.Value]:
     return [v for v in values if isinstance(v.type, ir.RankedTensorType)]
+
+
+def tensor_type(spec: TensorSpec, device: str) -> TensorType:
+    """The layout of a variable; ``device``: of tensors that name none."""
+    return TensorType(spec.element, spec.sizes, spec.strides, spec.device or device)

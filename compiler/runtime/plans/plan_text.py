@@ -42,7 +42,6 @@ from .steps import (
     DrawNumbers,
     For,
     Free,
-    GiveBack,
     HostArithmetic,
     LaunchKernel,
     LaunchTuned,
@@ -208,7 +207,8 @@ class _Printer:
     # --- steps
 
     def align(self, step: Align) -> Iterator[str]:
-        yield f"align {step.name}" + (f" to {step.back} back" if step.back else "")
+        given = "" if step.given is None else f" beside {self.value(step.given)}"
+        yield f"align {step.name}{given}" + (" to copy back" if step.written else "")
 
     def alloc(self, step: Alloc) -> Iterator[str]:
         yield f"{self.value(step.result)} = alloc"
@@ -256,9 +256,6 @@ class _Printer:
 
     def watch(self, step: Watch) -> Iterator[str]:
         yield f"watch {step.number} reads ({', '.join(step.read)}) writes ({', '.join(step.written)})"
-
-    def give_back(self, step: GiveBack) -> Iterator[str]:
-        yield f"giveback {step.name}"
 
     def copy_back(self, step: CopyBack) -> Iterator[str]:
         yield f"copyback {step.name}"
@@ -319,7 +316,6 @@ _STEPS: dict[type, Callable[[_Printer, Any], Iterator[str]]] = {
     DrawNumbers: _Printer.draw,
     For: _Printer.count,
     Free: _Printer.free,
-    GiveBack: _Printer.give_back,
     LaunchKernel: _Printer.launch,
     LaunchTuned: _Printer.tune,
     LayOut: _Printer.lay_out,

@@ -15,6 +15,7 @@ graph records is a function of its own:
 """
 
 from collections.abc import Callable, Iterable, Sequence
+from itertools import takewhile
 from typing import Any
 
 from .plan import Plan, PlanFunction
@@ -39,7 +40,6 @@ from .steps import (
     DrawNumbers,
     For,
     Free,
-    GiveBack,
     HostArithmetic,
     LaunchKernel,
     LaunchTuned,
@@ -116,14 +116,12 @@ class _Printer:
             if parameters:
                 self.emit(f"{', '.join(parameters)}{',' if len(parameters) == 1 else ''} = args")
             self.emit("args.clear()")
-        for step in steps:
-            if isinstance(step, Align):
-                self.step(step)
+        aligned = list(takewhile(lambda step: isinstance(step, Align), steps))
+        for step in aligned:
+            self.step(step)
         if any(isinstance(step, LaunchKernel | LaunchTuned) for step in steps):
             self.emit("stream = current_stream(device)" if self.known.on_gpu else "stream = 0")
-        for step in steps:
-            if isinstance(step, Align):
-                continue
+        for step in steps[len(aligned) :]:
             if self.around is None:
                 self.step(step)
                 continue
@@ -143,8 +141,10 @@ class _Printer:
     def align(self, step: Align) -> None:
         name = step.name
         self.emit(f"{name}_p = {name}.data_ptr()")
-        if step.back:
+        if step.written:
             self.emit(f"{name}_caller = {name}")
+        if step.given is not None:
+            self.emit(f"{step.given.name} = {name}")
         self.emit(f"if {name}_p & 15: {name} = aligned({name}); {name}_p = {name}.data_ptr()")
         self.addresses.add(name)
 
@@ -171,9 +171,6 @@ class _Printer:
     def copy_back(self, step: CopyBack) -> None:
         name = step.name
         self.emit(f"if {name} is not {name}_caller: {name}_caller.copy_({name}); {name} = {name}_caller")
-
-    def give_back(self, step: GiveBack) -> None:
-        self.emit(f"{step.name} = {step.name}_caller")
 
     def check(self, step: Check) -> None:
         sizes, strides = (
@@ -324,7 +321,6 @@ _STEPS: dict[type, Callable[[_Printer, Any], None]] = {
     DrawNumbers: _Printer.draw,
     For: _Printer.count,
     Free: _Printer.free,
-    GiveBack: _Printer.give_back,
     LaunchKernel: _Printer.launch,
     LaunchTuned: _Printer.tune,
     LayOut: _Printer.lay_out,

@@ -26,7 +26,6 @@ from .steps import (
     DrawNumbers,
     For,
     Free,
-    GiveBack,
     HostArithmetic,
     LaunchKernel,
     LaunchTuned,
@@ -212,14 +211,12 @@ class _Reader:
 
     def align(self, line: Cursor) -> Step:
         name = line.word("a variable")
-        if not line.take("to"):
-            return self.ended(line, Align(name))
-        if not line.take("give"):
+        given = line.value() if line.take("beside") else None
+        written = line.take("to")
+        if written:
             line.expect("copy")
             line.expect("back")
-            return self.ended(line, Align(name, "copy"))
-        line.expect("back")
-        return self.ended(line, Align(name, "give"))
+        return self.ended(line, Align(name, written, given))
 
     def free(self, line: Cursor) -> Step:
         return self.ended(line, Free(line.rest(lambda: line.word("a variable"))))
@@ -270,9 +267,6 @@ class _Reader:
 
     def copy_back(self, line: Cursor) -> Step:
         return self.ended(line, CopyBack(line.word("a variable")))
-
-    def give_back(self, line: Cursor) -> Step:
-        return self.ended(line, GiveBack(line.word("a variable")))
 
     def finish(self, line: Cursor) -> Step:
         return self.ended(line, Return(line.rest(line.operand)))
@@ -391,7 +385,6 @@ _STATEMENTS: dict[str, Callable[[_Reader, Cursor], Step]] = {
     "layout": _Reader.lay_out,
     "watch": _Reader.watch,
     "copyback": _Reader.copy_back,
-    "giveback": _Reader.give_back,
     "return": _Reader.finish,
     "recorded": _Reader.recorded,
     "if": _Reader.branch,

@@ -71,14 +71,15 @@ NOWHERE = Origin()
 
 @dataclass(frozen=True)
 class Align:
-    """Brings an argument that kernels address to a 16-byte boundary: ``name`` becomes a copy where it is at
-    none.  ``back``: the caller's tensor is kept, since kernels write to the argument ("copy": a ``CopyBack``
-    follows) or a result is a view of it ("give": a ``GiveBack`` follows).
+    """Brings an argument or a result of torch that kernels address to a 16-byte boundary: ``name`` becomes
+    a copy where it is at none.  ``written``: the program writes to the argument, so that a ``CopyBack``
+    follows.  ``given``: stays what the caller or torch gave.
     """
 
     word: ClassVar[str] = "align"
     name: str
-    back: Literal["", "copy", "give"] = ""
+    written: bool = False
+    given: Value | None = None
 
 
 @dataclass(frozen=True)
@@ -254,14 +255,6 @@ class CopyBack:
 
 
 @dataclass(frozen=True)
-class GiveBack:
-    """``name`` is the caller's tensor from here on, of which an aligned copy was only read."""
-
-    word: ClassVar[str] = "giveback"
-    name: str
-
-
-@dataclass(frozen=True)
 class Return:
     """Hands the results to the caller; the last step of a function."""
 
@@ -363,7 +356,7 @@ class For:
 
 Step: TypeAlias = (
     Align | Alloc | Reuse | View | Free | Size | Compute | DrawNumbers | LaunchKernel | LaunchTuned
-    | CallExtern | Check | CallFunction | LayOut | Watch | CopyBack | GiveBack | Return | Recorded | Constant
+    | CallExtern | Check | CallFunction | LayOut | Watch | CopyBack | Return | Recorded | Constant
     | HostArithmetic | Branch | While | For
 )  # fmt: skip
 
@@ -375,6 +368,8 @@ def defined(step: Step) -> tuple[Value, ...]:
     match step:
         case Alloc() | Reuse() | View() | Constant() | HostArithmetic():
             return (step.result,)
+        case Align():
+            return () if step.given is None else (step.given,)
         case Size() | Compute():
             return (Value(step.name, "index"),)
         case DrawNumbers():
@@ -397,7 +392,7 @@ def used(step: Step) -> tuple[str, ...]:
 
 def _used(step: Step) -> Iterator[str]:
     match step:
-        case Align() | CopyBack() | GiveBack():
+        case Align() | CopyBack():
             yield step.name
         case Alloc():
             yield from _symbols(step.result.type)

@@ -25,7 +25,6 @@ from .steps import (
     DrawNumbers,
     For,
     Free,
-    GiveBack,
     HostArithmetic,
     LaunchKernel,
     LaunchTuned,
@@ -60,7 +59,6 @@ _RESERVED = frozenset(
         "align",
         "layout",
         "copyback",
-        "giveback",
         "recorded",
         "alloc",
         "view",
@@ -70,8 +68,6 @@ _RESERVED = frozenset(
     + ("end", "yield", "to", "on", "tuple")
 )
 _PREFIXES = ("launch_", "extern_", "graph_", "control_flow_", "partition_", "dtype_", "__")
-#: What was done to an argument that is kept so that it can be brought back.
-_BROUGHT = {"copy": "copied", "give": "given"}
 _SUFFIXES = ("_p", "_caller")
 
 
@@ -101,7 +97,8 @@ class _Scope:
         self.live: dict[str, Type] = {}
         self.known: set[str] = set()  #: all that were ever defined
         self.freed: set[str] = set()
-        self.kept: dict[str, str] = {}  #: aligned arguments that are to be copied or given back
+        self.kept: set[str] = set()  #: aligned arguments that are to be copied back
+        self.torchs: set[str] = set()  #: results of torch's ops
         self.at: object = function
 
     def fail(self, message: str) -> NoReturn:
@@ -123,8 +120,7 @@ class _Scope:
         for operand in last.values:
             self.operand(operand)
         if self.kept:
-            name = min(self.kept)
-            self.fail(f"'{name}' is not {_BROUGHT[self.kept[name]]} back")
+            self.fail(f"'{min(self.kept)}' is not copied back")
 
     def steps(self, steps: Iterable[Step]) -> None:
         for step in steps:
@@ -189,21 +185,17 @@ class _Scope:
 
     def align(self, step: Align) -> None:
         self.tensor(step.name)
-        if step.name not in self.parameters:
+        if step.name not in self.parameters and (step.written or step.name not in self.torchs):
             self.fail(f"'{step.name}' is no argument that can be aligned")
-        if step.back:
-            self.kept[step.name] = step.back
+        if step.written:
+            self.kept.add(step.name)
+        self.results(step)
 
     def copy_back(self, step: CopyBack) -> None:
-        self._bring_back(step.name, "copy")
-
-    def give_back(self, step: GiveBack) -> None:
-        self._bring_back(step.name, "give")
-
-    def _bring_back(self, name: str, back: str) -> None:
-        self.tensor(name)
-        if self.kept.pop(name, "") != back:
-            self.fail(f"'{name}' was not aligned to be {_BROUGHT[back]} back")
+        self.tensor(step.name)
+        if step.name not in self.kept:
+            self.fail(f"'{step.name}' was not aligned to be copied back")
+        self.kept.remove(step.name)
 
     def alloc(self, step: Alloc) -> None:
         self.layout(step.result.type)
@@ -228,7 +220,7 @@ class _Scope:
             if name in self.freed:
                 self.fail(f"'{name}' is freed twice")
             if name in self.kept:
-                self.fail(f"'{name}' is freed before it is {_BROUGHT[self.kept[name]]} back")
+                self.fail(f"'{name}' is freed before it is copied back")
             self.tensor(name)
             self.freed.add(name)
             del self.live[name]
@@ -291,6 +283,7 @@ class _Scope:
         for number in extern.mutated:
             self.tensor(step.arguments[number])
         self.results(step)
+        self.torchs.update(value.name for value in step.results)
 
     def check(self, step: Check) -> None:
         rank = len(self.tensor(step.name).sizes)
@@ -422,7 +415,6 @@ _RULES: dict[type, Callable[[_Scope, Any], None]] = {
     DrawNumbers: _Scope.draw,
     For: _Scope.loop,
     Free: _Scope.free,
-    GiveBack: _Scope.give_back,
     LaunchKernel: _Scope.launch,
     LaunchTuned: _Scope.tune,
     LayOut: _Scope.lay_out,

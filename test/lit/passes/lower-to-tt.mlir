@@ -152,3 +152,67 @@ func.func private @odd(%x: tensor<4097xbf16>, %o: tensor<4100xbf16>) -> tensor<4
   "tt.store"(%qr, %v, %n) {operandSegmentSizes = array<i32: 1, 1, 1>} : (tensor<8192x!tt.ptr<bf16>>, tensor<8192xbf16>, tensor<8192xi1>) -> ()
   return %o : tensor<4100xbf16>
 }
+
+// -----
+
+// Only torch knows where a part of a storage begins. Bytes of a tensor begin where it does, as do a view and what
+// torch has written.
+
+// CHECK-LABEL: func.func @main
+// CHECK: arg_attrs = [{}, {tt.divisibility = 16 : i32}], {{.*}}sym_name = "anywhere_tt"
+// CHECK: arg_attrs = [{tt.divisibility = 16 : i32}, {tt.divisibility = 16 : i32}], {{.*}}sym_name = "alike_tt"
+// CHECK: arg_attrs = [{}, {tt.divisibility = 16 : i32}], {{.*}}sym_name = "bytes_tt"
+module attributes {fuse.device = "cpu"} {
+  func.func @main(%x: tensor<80xf32>, %y: tensor<64xi32>) -> (tensor<64xf32>, tensor<64xf32>, tensor<64xf32>) {
+    %p = call @part(%x) : (tensor<80xf32>) -> tensor<64xf32>
+    %a = "fuse.alloc"() {syms = []} : () -> tensor<64xf32>
+    %b = call @anywhere(%p, %a) : (tensor<64xf32>, tensor<64xf32>) -> tensor<64xf32>
+    %n = call @bytes_of(%y) : (tensor<64xi32>) -> tensor<64xf32>
+    %w = call @write(%n) : (tensor<64xf32>) -> tensor<64xf32>
+    %c = "fuse.alloc"() {syms = []} : () -> tensor<64xf32>
+    %d = call @alike(%w, %c) : (tensor<64xf32>, tensor<64xf32>) -> tensor<64xf32>
+    %m = call @write(%p) : (tensor<64xf32>) -> tensor<64xf32>
+    %e = "fuse.alloc"() {syms = []} : () -> tensor<64xf32>
+    %f = call @bytes(%m, %e) : (tensor<64xf32>, tensor<64xf32>) -> tensor<64xf32>
+    return %b, %d, %f : tensor<64xf32>, tensor<64xf32>, tensor<64xf32>
+  }
+  func.func private @part(tensor<80xf32>) -> tensor<64xf32> attributes {fuse.aliases = {"0" = 0 : i64}, fuse.args = [#fuse.arg<0 : i64>, [64], [1], 3], fuse.extern = "aten.as_strided.default", fuse.kwargs = {}}
+  func.func private @bytes_of(tensor<64xi32>) -> tensor<64xf32> attributes {fuse.aliases = {"0" = 0 : i64}, fuse.args = [#fuse.arg<0 : i64>], fuse.extern = "aten.view.dtype", fuse.kwargs = {}}
+  func.func private @write(tensor<64xf32>) -> tensor<64xf32> attributes {fuse.aliases = {"0" = 0 : i64}, fuse.mutated = array<i64: 0>, fuse.args = [#fuse.arg<0 : i64>], fuse.extern = "aten.relu_.default", fuse.kwargs = {}}
+  func.func private @anywhere(%x: tensor<64xf32>, %o: tensor<64xf32>) -> tensor<64xf32> attributes {fuse.kernel, fuse.grid = ["1"], fuse.dims = {d0 = "64"}, fuse.ties = array<i64: 1>} {
+    %p = "fuse.base"(%x) : (tensor<64xf32>) -> !tt.ptr<f32>
+    %q = "fuse.base"(%o) : (tensor<64xf32>) -> !tt.ptr<f32>
+    %r = "tt.make_range"() {start = 0 : i32, end = 64 : i32} : () -> tensor<64xi32>
+    %ps = "tt.splat"(%p) : (!tt.ptr<f32>) -> tensor<64x!tt.ptr<f32>>
+    %qs = "tt.splat"(%q) : (!tt.ptr<f32>) -> tensor<64x!tt.ptr<f32>>
+    %pr = "tt.addptr"(%ps, %r) : (tensor<64x!tt.ptr<f32>>, tensor<64xi32>) -> tensor<64x!tt.ptr<f32>>
+    %qr = "tt.addptr"(%qs, %r) : (tensor<64x!tt.ptr<f32>>, tensor<64xi32>) -> tensor<64x!tt.ptr<f32>>
+    %v = "tt.load"(%pr) {operandSegmentSizes = array<i32: 1, 0, 0>} : (tensor<64x!tt.ptr<f32>>) -> tensor<64xf32>
+    "tt.store"(%qr, %v) {operandSegmentSizes = array<i32: 1, 1, 0>} : (tensor<64x!tt.ptr<f32>>, tensor<64xf32>) -> ()
+    return %o : tensor<64xf32>
+  }
+  func.func private @alike(%x: tensor<64xf32>, %o: tensor<64xf32>) -> tensor<64xf32> attributes {fuse.kernel, fuse.grid = ["1"], fuse.dims = {d0 = "64"}, fuse.ties = array<i64: 1>} {
+    %p = "fuse.base"(%x) : (tensor<64xf32>) -> !tt.ptr<f32>
+    %q = "fuse.base"(%o) : (tensor<64xf32>) -> !tt.ptr<f32>
+    %r = "tt.make_range"() {start = 0 : i32, end = 64 : i32} : () -> tensor<64xi32>
+    %ps = "tt.splat"(%p) : (!tt.ptr<f32>) -> tensor<64x!tt.ptr<f32>>
+    %qs = "tt.splat"(%q) : (!tt.ptr<f32>) -> tensor<64x!tt.ptr<f32>>
+    %pr = "tt.addptr"(%ps, %r) : (tensor<64x!tt.ptr<f32>>, tensor<64xi32>) -> tensor<64x!tt.ptr<f32>>
+    %qr = "tt.addptr"(%qs, %r) : (tensor<64x!tt.ptr<f32>>, tensor<64xi32>) -> tensor<64x!tt.ptr<f32>>
+    %v = "tt.load"(%pr) {operandSegmentSizes = array<i32: 1, 0, 0>} : (tensor<64x!tt.ptr<f32>>) -> tensor<64xf32>
+    "tt.store"(%qr, %v) {operandSegmentSizes = array<i32: 1, 1, 0>} : (tensor<64x!tt.ptr<f32>>, tensor<64xf32>) -> ()
+    return %o : tensor<64xf32>
+  }
+  func.func private @bytes(%x: tensor<64xf32>, %o: tensor<64xf32>) -> tensor<64xf32> attributes {fuse.kernel, fuse.grid = ["1"], fuse.dims = {d0 = "64"}, fuse.ties = array<i64: 1>} {
+    %p = "fuse.base"(%x) : (tensor<64xf32>) -> !tt.ptr<f32>
+    %q = "fuse.base"(%o) : (tensor<64xf32>) -> !tt.ptr<f32>
+    %r = "tt.make_range"() {start = 0 : i32, end = 64 : i32} : () -> tensor<64xi32>
+    %ps = "tt.splat"(%p) : (!tt.ptr<f32>) -> tensor<64x!tt.ptr<f32>>
+    %qs = "tt.splat"(%q) : (!tt.ptr<f32>) -> tensor<64x!tt.ptr<f32>>
+    %pr = "tt.addptr"(%ps, %r) : (tensor<64x!tt.ptr<f32>>, tensor<64xi32>) -> tensor<64x!tt.ptr<f32>>
+    %qr = "tt.addptr"(%qs, %r) : (tensor<64x!tt.ptr<f32>>, tensor<64xi32>) -> tensor<64x!tt.ptr<f32>>
+    %v = "tt.load"(%pr) {operandSegmentSizes = array<i32: 1, 0, 0>} : (tensor<64x!tt.ptr<f32>>) -> tensor<64xf32>
+    "tt.store"(%qr, %v) {operandSegmentSizes = array<i32: 1, 1, 0>} : (tensor<64x!tt.ptr<f32>>, tensor<64xf32>) -> ()
+    return %o : tensor<64xf32>
+  }
+}

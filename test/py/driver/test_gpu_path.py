@@ -176,3 +176,37 @@ def test_what_torch_writes_into_a_misaligned_argument_reaches_the_caller(reads_b
 
     with interpreted_gpu():
         check(function, torch.randn(33)[1:])
+
+
+@pytest.mark.parametrize("dynamic", [False, True])
+@pytest.mark.parametrize("first", [0, 1])
+def test_torch_counts_from_where_the_storage_of_an_argument_begins(first: int, dynamic: bool) -> None:
+    """An aligned copy that kernels read has a storage of its own."""
+
+    def function(x: Tensor, y: Tensor) -> tuple[Tensor, ...]:
+        part = y[2:6].as_strided((4,), (1,), 3) * 2
+        y.add_(1)
+        moved = x.as_strided((4, 4), (4, 1), 2)
+        return x.exp(), moved * 3, moved, part
+
+    with interpreted_gpu():
+        check(function, torch.randn(40)[first:][:20], torch.randn(40)[first:][:20], dynamic=dynamic)
+
+
+@torch.library.custom_op("fuse_tests::behind_another", mutates_args=())
+def behind_another(x: Tensor) -> Tensor:
+    return torch.cat([x[:1], x])[1:]
+
+
+@behind_another.register_fake
+def _(x: Tensor) -> Tensor:
+    return torch.empty_like(x)
+
+
+def test_what_torch_gives_at_any_address_is_aligned() -> None:
+    def function(x: Tensor) -> tuple[Tensor, ...]:
+        y = behind_another(x)
+        return y.exp(), y, y[2:].view(3, 10)
+
+    with interpreted_gpu():
+        check(function, torch.randn(32))

@@ -58,7 +58,7 @@ graph graph_inner(a0: f32[8]) {
 
 graph run(a0: f32[s0, 4], s0: index, a2: f32[4, 4 : 1, 4] on cpu, a3: f32[8], a4: i1) {
   align a0
-  align a3 to give back
+  align a3 beside t0: f32[8]
   t1: f32[s0, 4] = alloc
   launch double grid [(s0 + 1) floordiv 2, 1, 1] (a0, t1, s0) writes [1] from add, "relu 1" at "a \\"b.py":12
   tune by [s0] double grid [s0, 1, 1] (a0, t1, s0) writes [1] or "odd name" grid [1, 1, 1] (t1, 1) writes [0]
@@ -78,7 +78,7 @@ graph run(a0: f32[s0, 4], s0: index, a2: f32[4, 4 : 1, 4] on cpu, a3: f32[8], a4
   layout t8 f32[8]
   t9: bf16[], t10: complex<f32>[0, 3] = extern topk(t8)
   extern many()
-  giveback a3
+  align t9
   return t5, t8, 3, u1
 }
 end
@@ -194,11 +194,22 @@ WRONG = {
     ),
     "no such function": ("run graph_inner(v2)", "run graph_outer(v2)", "there is no function", 0),
     "not copied back": ("  copyback a0\n", "", "'a0' is not copied back", 0),
-    "not given back": ("  giveback a3\n", "", "'a3' is not given back", 0),
-    "given back, not copied": (
-        "  copyback a0\n",
-        "  giveback a0\n",
-        "'a0' was not aligned to be given back",
+    "copied back, not aligned": (
+        "  align a0 to copy back\n",
+        "  align a0\n",
+        "'a0' was not aligned to be copied back",
+        2,
+    ),
+    "what torch did not make": (
+        "  align t9\n",
+        "  align t8\n",
+        "'t8' is no argument that can be aligned",
+        0,
+    ),
+    "what no caller gave": (
+        "  align t9\n",
+        "  align t9 to copy back\n",
+        "'t9' is no argument that can be aligned",
         0,
     ),
     "no type": ("t1: f32[s0, 4] = alloc", "t1: f31[s0, 4] = alloc", "'f31' is no type of elements", 0),

@@ -1,11 +1,12 @@
-"""What becomes of the arguments of a planned ``@main``, as storage: which kernels address, which are written,
-and when each is used for the last time.
+"""What becomes of the storage of a planned ``@main``: what kernels address, what is written, what is
+returned, and when arguments are used for the last time.
 """
 
 from collections.abc import Iterator, Mapping
 
 from ...analysis.program.dependences import extern_mutated
-from ...ir.storage import Storage, aliased_operands, callee_name
+from ...ir.nesting import graph_of, modules_in
+from ...ir.storage import Storage, aliased_operands, callee_name, functions_of
 from ...mlir import ir
 
 
@@ -35,12 +36,21 @@ def launched_storage(
 def written_storage(
     main: ir.Operation, storage: Storage, functions: Mapping[str, ir.Operation]
 ) -> set[ir.Value]:
-    """The roots of what kernels and torch's ops write."""
-    found: set[ir.Value] = set()
-    for op, callee in calls(main, functions):
-        stored_to = aliased_operands(callee).values() if "fuse.launch" in callee.attributes else ()
-        found.update(storage.root(op.operands[i]) for i in (*stored_to, *extern_mutated(callee)))
-    return found
+    """The roots of what kernels write."""
+    return {
+        storage.root(op.operands[i])
+        for op, callee in launches(main, functions)
+        for i in aliased_operands(callee).values()
+    }
+
+
+def mutated_storage(
+    main: ir.Operation, storage: Storage, functions: Mapping[str, ir.Operation]
+) -> set[ir.Value]:
+    """The roots of what torch's ops write."""
+    return {
+        storage.root(op.operands[i]) for op, callee in calls(main, functions) for i in extern_mutated(callee)
+    }
 
 
 def last_uses(main: ir.Operation, storage: Storage) -> dict[int, list[ir.Value]]:
@@ -58,3 +68,23 @@ def last_uses(main: ir.Operation, storage: Storage) -> dict[int, list[ir.Value]]
         if isinstance(argument.type, ir.RankedTensorType) and last.get(argument, end) < end:
             finished.setdefault(last[argument], []).append(argument)
     return finished
+
+
+def returned_storage(main: ir.Operation, storage: Storage) -> set[ir.Value]:
+    """The origins of the results that are no arguments."""
+    block = main.regions[0].blocks[0]
+    given, results = set(block.arguments), list(block.operations)[-1].operands
+    return {storage.origin(v) for v in results if isinstance(v.type, ir.RankedTensorType) and v not in given}
+
+
+def own_results(module: ir.Module, callee: ir.Operation) -> list[ir.Type]:
+    """The types of a sub-graph's results, if each is plainly in storage of its own; else none."""
+    if "fuse.graph" not in callee.attributes:
+        return []
+    inner = modules_in(module)[graph_of(callee)]
+    block = functions_of(inner)["main"].regions[0].blocks[0]
+    storage = Storage(block.owner.operation, inner)
+    results = list(block.operations)[-1].operands
+    roots = [storage.root(v) for v in results if isinstance(v.type, ir.RankedTensorType)]
+    own = len(set(roots)) == len(roots) and not set(roots) & set(block.arguments)
+    return [v.type for v in results] if own else []
