@@ -73,7 +73,8 @@ class ChooseLibraries(AnalysisPass):
     side by side.  The number of rows may be a symbol of at most 64 where weights are made from fewer bytes.
     What pointwise kernels compute in front of a product and behind it counts on both sides.  Any gain
     suffices where pointwise kernels make a factor from fewer bytes, such as weights of 8 bits.
-    ``tensor_cores`` says whether products of more rows are weighed: ``all`` or ``none``.
+    ``tensor_cores`` says whether products of more rows that tensor cores multiply are weighed: ``all`` or
+    ``none``.
 
     Products that sum along each other's columns are weighed as a whole (rule ``chain``): two matrices times
     each other, of at least 4096 rows and at most 128 columns, with what is computed between them, which
@@ -170,7 +171,7 @@ class ChooseLibraries(AnalysisPass):
         cost, few = around.cost(product), FewRows.of(product, self.max_rows)
         tiled = plan = plan_of(product, cost, around.hints, hardware)
         reason = None
-        if plan.small:
+        if plan.small and (self.tensor_cores == "all" or not plan.small_on_tensor_cores):
             reason = unmeasured_small(product)
         elif not isinstance(few, FewRows):
             rows = bounded_rows(product, cost, known, around.hints)

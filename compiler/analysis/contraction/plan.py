@@ -50,6 +50,11 @@ class ContractionPlan:
         """Whether the product is a small one (``small.py``), which takes no blocks."""
         return small.is_small(self.form)
 
+    @property
+    def small_on_tensor_cores(self) -> bool:
+        """Whether it is a small one that tensor cores multiply."""
+        return self.small and small.is_of_tiles(self.form)
+
     @cached_property
     def few(self) -> FewRows | None:
         """The product as one of few rows; None for others."""

@@ -4,7 +4,8 @@ of the library.
 There are two kinds of them:
 
 - sums of 5 to 16 elements with at most 16 rows or columns, such as batches of small matrices, and many rows
-  times a small matrix.  ``unroll-reductions`` writes most of them one by one, so the kernel is pointwise;
+  times a small matrix.  ``unroll-reductions`` writes most of them one by one, so the kernel is pointwise.
+  Tensor cores multiply many rows of 16-bit elements.  Those with more than 16 columns were not measured;
 - batches of dot products, and of matrices times vectors.  ``expand-dots`` makes reductions of rows of them.
 
 The library runs a program for each matrix of a batch, however small, and is far from the speed of memory.
@@ -68,6 +69,11 @@ def is_small(form: ProductForm) -> bool:
 
 def _is_narrow(form: ProductForm) -> bool:
     return SHORT < form.k <= LONGEST and 2 <= min(form.m, form.n) <= NARROW
+
+
+def is_of_tiles(form: ProductForm) -> bool:
+    """Whether tensor cores multiply a small product."""
+    return min(form.m, form.n) > 1 and not is_one_by_one(form)
 
 
 def unmeasured_small(product: Product) -> Unmeasured | None:

@@ -1,8 +1,10 @@
 // RUN: fuse-opt %s --pass-pipeline="builtin.module(choose-libraries{hardware=h200})" --split-input-file --remarks=text 2>&1 >/dev/null | FileCheck %s --check-prefix=SAID
+// RUN: fuse-opt %s --pass-pipeline="builtin.module(choose-libraries{hardware=h200 tensor-cores=none})" --split-input-file --remarks=text 2>&1 >/dev/null | FileCheck %s --check-prefix=NONE
 // RUN: fuse-opt %s --pass-pipeline="builtin.module(choose-libraries{hardware=h200},unroll-reductions,expand-dots)" --split-input-file | FileCheck %s
 
 // A batch of dot products: rows are reduced.
 // SAID: passed: choose-libraries: kernel, kernel_us={{.*}}, library_us={{.*}}: @dots becomes a kernel
+// NONE: @dots becomes a kernel
 // CHECK: func.func private @dots_kernel
 // CHECK: "fuse.reduce"({{.*}}kind = "sum", over = ["d1"]
 module attributes {fuse.device = "cuda:0"} {
@@ -17,6 +19,7 @@ module attributes {fuse.device = "cuda:0"} {
 
 // A batch of matrices times vectors.
 // SAID: passed: choose-libraries: kernel, kernel_us={{.*}}, library_us={{.*}}: @vectors becomes a kernel
+// NONE: @vectors becomes a kernel
 // CHECK: func.func private @vectors_kernel
 // CHECK: "fuse.reduce"({{.*}}kind = "sum", over = ["d2"]
 module attributes {fuse.device = "cuda:0"} {
@@ -57,6 +60,7 @@ module attributes {fuse.device = "cuda:0"} {
 
 // A batch of small matrices, in half precision: multiplied one by one, added up in float32.
 // SAID: passed: choose-libraries: kernel, kernel_us={{.*}}, library_us={{.*}}: @matrices becomes a kernel
+// NONE: @matrices becomes a kernel
 // CHECK: func.func private @matrices_kernel
 // CHECK-SAME: fuse.dims = {d0 = "262144", d1 = "8", d2 = "8"}
 // CHECK-COUNT-8: arith.mulf %{{.*}} : f32
@@ -73,6 +77,7 @@ module attributes {fuse.device = "cuda:0"} {
 
 // Many rows times a small matrix, in float32.  How many does not matter.
 // SAID: passed: choose-libraries: kernel, kernel_us={{.*}}, library_us={{.*}}: @rows becomes a kernel
+// NONE: @rows becomes a kernel
 // CHECK: func.func private @rows_kernel
 // CHECK-SAME: fuse.dims = {d0 = "s0", d1 = "8"}
 // CHECK-COUNT-8: arith.mulf
@@ -89,6 +94,7 @@ module attributes {fuse.device = "cuda:0"} {
 
 // The same in half precision, which tensor cores multiply.
 // SAID: passed: choose-libraries: kernel, kernel_us={{.*}}, library_us={{.*}}: @halves becomes a kernel
+// NONE: missed: choose-libraries: rows, {{.*}}@halves is the library's: 1000000 rows and 8 columns: kernels multiply 1 to 4
 // CHECK: func.func private @halves_kernel
 // CHECK: "fuse.dot"
 module attributes {fuse.device = "cuda:0"} {
@@ -194,6 +200,7 @@ module attributes {fuse.device = "cuda:0"} {
 
 // Eight times eight weights that lie along the sum are few enough to be read one by one.
 // SAID: passed: choose-libraries: kernel, kernel_us={{.*}}, library_us={{.*}}: @weights becomes a kernel
+// NONE: @weights becomes a kernel
 // CHECK: call @weights_kernel(
 module attributes {fuse.device = "cuda:0"} {
   func.func @main(%x: tensor<1000000x8xf32>, %w: tensor<8x8xf32, #fuse.layout<"8,8", "1,8", "0", "">>) -> tensor<1000000x8xf32> {
