@@ -25,6 +25,10 @@ After::
         : (tensor<1048576xf32>, tensor<256xf32>) -> tensor<256xf32>
     %y = call @total_rest(%w, %o) : (tensor<256xf32>, tensor<f32>) -> tensor<f32>
 
+Slices keep 16 KB of 32 columns, or of a row.  Where columns would then run as few programs (one for each
+multiprocessor; where slices also store at each point, three), slices are shorter, of at least 4 KB: a program
+waits for each block of its rows.  No more than 32 slices are made so, which one block combines.
+
 Where slices do not cover the dim exactly, points beyond its end are guarded: nothing is read or written
 there, and they add nothing to the result.  In a ``fuse.welford`` they have weight 0, and the means of slices
 are combined with the numbers of their points as weights.

@@ -16,8 +16,10 @@ from ..kernel.shares import FEWEST, equal_shares, walk_shares
 from .choice import NoTiling
 from .rules import choose
 
-#: A slice is at least this long, so that its reads pay for its start.
-_SLICE_BYTES = 16 * 1024
+#: A slice is at least this long, so that its reads pay for its start.  Of columns, whose rows a program walks
+#: through, it may be shorter until there is a part, 1 / _MANY, of the programs aimed at.  Only so many slices
+#: are made so: one block combines those of its columns.
+_SLICE_BYTES, _SHORT_BYTES, _AT_ONCE = 16 * 1024, 4 * 1024, 32
 #: Programs for each multiprocessor that a split aims at: several short ones where slices are all there is,
 #: two where groups of rows are reduced, too; more where slices also store what they compute at each point, as
 #: each of them has few loads in flight then.
@@ -76,7 +78,10 @@ def plan_slices(shape: KernelShape, hardware: Hardware) -> Slicing | NotSliced |
         wanted = _walk_shares(shape, crossed, programs, hardware) // programs
     else:
         aim = _programs_of_a_multiprocessor(shape, crossed) * hardware.sm_count
-        wanted = min(aim // programs, points * _bytes_per_point(shape, crossed) // _SLICE_BYTES)
+        bytes_ = points * _bytes_per_point(shape, crossed)
+        wanted = min(aim // programs, bytes_ // _SLICE_BYTES)
+        if wanted >= FEWEST and _may_be_short(shape):
+            wanted = max(wanted, min(aim // _MANY // programs, bytes_ // _SHORT_BYTES, _AT_ONCE))
     if wanted < FEWEST:
         return NotSliced("short", f"the reduction over {list(crossed)} has {points} points, too few to share")
     dim = _dim(shape, crossed, wanted)
@@ -170,6 +175,16 @@ def _programs_of_a_multiprocessor(shape: KernelShape, crossed: tuple[str, ...]) 
     if len(shape.reduced_classes) == 1:
         return _STORING if _stores_at_points(shape, crossed) else _MANY
     return _FEW
+
+
+def _may_be_short(shape: KernelShape) -> bool:
+    """Whether programs walk through the rows of columns, and slices of them need not be equally long."""
+    main = shape.main_access
+    return (
+        main is not None
+        and shape.contiguous_dim(main) in shape.parallel
+        and not any(REDUCTION_OPS[op.name].equal_slices for op in shape.kernel.reductions)
+    )
 
 
 def _programs(shape: KernelShape) -> int:
