@@ -70,13 +70,22 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 def pytest_collection_finish(session: pytest.Session) -> None:
     """What tests need not wait for: Dynamo flushes the processor's caches for each function that it compiles,
-    to time a guard once (26 ms), and the collector looks at all of torch again and again.
+    to time a guard once (26 ms), and collects garbage after each; AOTAutograd makes six tensors for random
+    numbers that it only functionalizes if asked; the collector looks at all of torch again and again.
     """
     guards = sys.modules.get("torch._dynamo.guards")
     if hasattr(guards, "profile_guard_manager"):
         guards.profile_guard_manager = lambda *_: 0.0
+    dynamo = sys.modules.get("torch._dynamo.config")
+    if hasattr(dynamo, "run_gc_after_compile"):
+        dynamo.run_gc_after_compile = False
+    tracker = getattr(sys.modules.get("torch._decomp.decompositions_for_rng"), "PhiloxStateTracker", None)
+    if hasattr(tracker, "reset"):
+        functorch, reset = sys.modules["torch._functorch.config"], tracker.reset
+        reset()
+        tracker.reset = lambda: reset() if functorch.functionalize_rng_ops else None
     gc.freeze()
-    gc.set_threshold(50_000)
+    gc.set_threshold(250_000)
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
