@@ -76,7 +76,12 @@ def _merge(module: ir.Module, program: Program, ops: list[ir.Operation], keys: l
     for op, first_key in zip(ops, keys, strict=True):
         key = _key(program, op) if merged else first_key
         shared = (*op.results, *op.operands)
-        if key is None or not sharing.kept.isdisjoint(op.results) or not sharing.moving.isdisjoint(shared):
+        if (
+            key is None
+            or _has_effect(program, op)
+            or not sharing.kept.isdisjoint(op.results)
+            or not sharing.moving.isdisjoint(shared)
+        ):
             continue
         callee = callee_name(op) if op.name == "func.call" else ""
         same = earlier.find(key, callee, list(op.results))
@@ -116,8 +121,15 @@ class _Earlier:
         return self._texts[name]
 
 
+def _has_effect(program: Program, op: ir.Operation) -> bool:
+    return op.name == "func.call" and has_effect(op, program.callee(op))
+
+
 def _key(program: Program, op: ir.Operation) -> Hashable | None:
-    """What the results depend on, the function of a call apart; None for an operation that must stay."""
+    """What the results depend on, the function of a call apart; None for an operation that must stay.
+
+    Whether a call has an effect is not asked here: that reads the whole kernel, and few calls repeat another.
+    """
     if op.name in ("fuse.view", "fuse.size", "fuse.sym"):
         attributes = tuple((n.name, str(n.attr)) for n in named_attributes(op))
         return (op.name, tuple(op.operands), attributes, tuple(str(r.type) for r in op.results))
@@ -125,7 +137,7 @@ def _key(program: Program, op: ir.Operation) -> Hashable | None:
         return None
     callee = program.callee(op)
     kind = callee_kind(callee)
-    if kind not in ("kernel", "extern") or has_effect(op, callee):
+    if kind not in ("kernel", "extern"):
         return None
     if kind == "extern":
         target = string(callee.attributes["fuse.extern"])

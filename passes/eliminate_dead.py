@@ -79,8 +79,10 @@ def _storage(program: Program) -> dict[ir.Value, bool]:
 
 def _sizes_of_arguments(program: Program) -> set[ir.Value]:
     """The index values whose symbols the types of ``@main``'s arguments name."""
-    symbols = program.symbols()
     named = {name for argument in program.block.arguments for name in type_symbols(argument.type)}
+    if not named:
+        return set()
+    symbols = program.symbols()
     return {symbols[name] for name in named if name in symbols}
 
 

@@ -59,15 +59,20 @@ class FoldViews(AnalysisPass):
 
     def run_with(self, module: ir.Module, remarks: Remarks, analyses: AnalysisManager) -> None:
         program = analyses.get(Program)
-        symbols = program.symbols()
-        facts = program.facts()
-        for call, kernel in program.kernel_calls():
-            if any(_view(operand) is not None for operand in call.operands):
-                _fold(program, call, kernel, symbols, facts)
-        for op in reversed([o.operation for o in program.block.operations]):
-            if op.name == "fuse.view" and not list(op.results[0].uses):
-                op.erase()
+        if _views(program):
+            symbols, facts = program.symbols(), program.facts()
+            for call, kernel in program.kernel_calls():
+                if any(_view(operand) is not None for operand in call.operands):
+                    _fold(program, call, kernel, symbols, facts)
+            for view in reversed(_views(program)):
+                if not list(view.results[0].uses):
+                    view.erase()
         program.erase_unused()
+
+
+def _views(program: Program) -> list[ir.Operation]:
+    """The views of ``@main``, in order."""
+    return [op.operation for op in program.block.operations if op.operation.name == "fuse.view"]
 
 
 def _view(value: ir.Value) -> ir.Operation | None:

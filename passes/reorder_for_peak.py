@@ -53,7 +53,7 @@ class ReorderForPeak(AnalysisPass):
         require_unplanned(deps, self.name)
         orders = PeakOrder(StorageUses.of(deps, hints_of(program.main)))
         before = orders.peaks(orders.program)
-        order, after = orders.best()
+        order, after = orders.best(before)
         gains = [100 * (old - new) / max(old, 1) for old, new in zip(before, after, strict=True)]
         if order == orders.program or max(gains) < self.least:
             return

@@ -1,6 +1,6 @@
 """``unroll-reductions``: a sum of a few elements, or a running sum, becomes a few loads and additions."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 from typing import ClassVar
@@ -10,7 +10,8 @@ from ..compiler.analysis.contraction.small import is_one_by_one
 from ..compiler.analysis.contraction.tiles import ProductForm
 from ..compiler.analysis.kernel.shape import KernelShape
 from ..compiler.base.remarks import Remarks
-from ..compiler.ir.kernel import REDUCTIONS, Kernel, kernel_ties, over, string
+from ..compiler.index import Expr
+from ..compiler.ir.kernel import REDUCTIONS, Kernel, kernel_dims, kernel_ties, over, string
 from ..compiler.ir.reductions import FOLD_KINDS
 from ..compiler.mlir import ir
 from .analysis_manager import Analyses, AnalysisManager
@@ -85,9 +86,7 @@ class UnrollReductions(AnalysisPass):
         kernels = {string(func.attributes["sym_name"]): func for _, func in calls}
         updating = _updating(calls)
         for name, func in kernels.items():
-            if name in updating:
-                continue
-            if not any(op.name in _FOLDING for op in kernel_body(func)):
+            if name in updating or not self._may_fire(func):
                 continue
             kernel = Kernel.of(func)
             groups = {frozenset(over(op)) for op in kernel.reductions}
@@ -118,6 +117,14 @@ class UnrollReductions(AnalysisPass):
                 forget_tiling(func)
                 program.clean(func)
 
+    def _may_fire(self, func: ir.Operation) -> bool:
+        """Whether a kernel has a product, or joins few elements: asked before all of the kernel is read."""
+        folding = [op for op in kernel_body(func) if op.name in _FOLDING]
+        extents = kernel_dims(func) if folding else {}
+        return any(
+            op.name == "fuse.dot" or 0 < _count(extents, over(op)) <= self.max_points for op in folding
+        )
+
     def _report(self, remarks: Remarks, kernel: Kernel, text: str) -> None:
         where = (str(kernel.func.location),)
         remarks.add(self.name, "passed", "unrolled", text, ops=(kernel.name,), locations=where)
@@ -125,8 +132,8 @@ class UnrollReductions(AnalysisPass):
     def may_unroll_scan(self, kernel: Kernel, scan: ir.Operation) -> bool:
         """Whether what is scanned can be computed for each of its few elements."""
         (dim,) = over(scan)
-        extent = kernel.dims[dim].constant
-        if extent is None or not 1 <= extent <= self.max_points or _join(scan) is None:
+        extent = _count(kernel.dims, (dim,))
+        if not 0 < extent <= self.max_points or _join(scan) is None:
             return False
         inside = _behind(kernel, scan.operands[0], dim)
         if any(op.name in REDUCTIONS or op.name == "fuse.scan" for op in inside):
@@ -135,12 +142,9 @@ class UnrollReductions(AnalysisPass):
 
     def may_unroll(self, kernel: Kernel, dims: frozenset[str]) -> bool:
         """Whether every use of ``dims`` ends in a reduction over just these that can be unrolled."""
-        points = 1
-        for dim in sorted(dims):
-            extent = kernel.dims[dim].constant
-            if extent is None or extent < 1:
-                return False
-            points *= extent
+        points = _count(kernel.dims, dims)
+        if not points:
+            return False
         reductions = [op for op in kernel.reductions if set(over(op)) & dims]
         inside = [op for op, used in kernel.op_dims.items() if used & dims and op not in reductions]
         few = points <= self.max_points and len(inside) * points <= self.max_ops
@@ -151,6 +155,14 @@ class UnrollReductions(AnalysisPass):
         ):
             return False
         return all(_join(op) is not None and set(over(op)) == dims for op in reductions)
+
+
+def _count(extents: Mapping[str, Expr], dims: Iterable[str]) -> int:
+    """The points of dims; 0 where their number is not known."""
+    points = 1
+    for dim in dims:
+        points *= extents[dim].constant or 0
+    return points
 
 
 def _is_small_product(kernel: Kernel, op: ir.Operation) -> bool:

@@ -277,19 +277,15 @@ class Program:
         for op in (o.operation for o in self.block.operations):
             if op.name in ("fuse.sym", "fuse.size"):
                 add(string(op.attributes["symbol"]), op.results[0], op.location)
-            elif "res_attrs" in self._declaration(op):
-                for result, names in zip(
-                    op.results, ir.ArrayAttr(self._declaration(op)["res_attrs"]), strict=True
-                ):
+            elif op.name == "func.call":
+                declared = op.attributes if "res_attrs" in op.attributes else self.callee(op).attributes
+                if "res_attrs" not in declared:
+                    continue
+                for result, names in zip(op.results, ir.ArrayAttr(declared["res_attrs"]), strict=True):
                     table = ir.DictAttr(names)
                     if "fuse.sym" in table:
                         add(string(table["fuse.sym"]), result, op.location)
         return found
-
-    def _declaration(self, op: ir.Operation) -> ir.OpAttributeMap | dict[str, ir.Attribute]:
-        if op.name != "func.call":
-            return {}
-        return op.attributes if "res_attrs" in op.attributes else self.callee(op).attributes
 
     def facts(self, kernel: ir.Operation | None = None) -> Facts:
         """What ``@main`` says of its symbols, and the extents of ``kernel``'s dims."""

@@ -67,7 +67,7 @@ class Node:
     mutated: tuple[int, ...]  #: operands that an extern op writes in place
     name: str  #: the callee's symbol name, or the operation's name
 
-    @property
+    @cached_property
     def effect(self) -> bool:
         """Whether it is ordered against others of its kind, see ``has_effect``."""
         return has_effect(self.op, self.callee)

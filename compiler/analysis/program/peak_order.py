@@ -147,10 +147,14 @@ class PeakOrder:
                 (arguments if is_argument else own).append(life)
         return own, arguments
 
-    def best(self) -> tuple[list[int], Peaks]:
-        """The order with the least peaks of those that are found; the program's where none is better."""
-        order, peaks = self.program, self.peaks(self.program)
+    def best(self, peaks: Peaks) -> tuple[list[int], Peaks]:
+        """The order with the least peaks of those that are found; the program's, whose are given, where none
+        is better.
+        """
+        order = self.program
         for found in self._orders():
+            if found == order:
+                continue
             reached = self.peaks(found)
             if all(new <= old for new, old in zip(reached, peaks, strict=True)) and reached != peaks:
                 order, peaks = found, reached
