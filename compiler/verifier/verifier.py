@@ -7,11 +7,11 @@ sub-graphs).  Modules inside the module, which are sub-graphs, obey the same rul
 broken is one error at that op: what was expected, what was found.
 """
 
-import io
 from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field
 
 from ..analysis.program.dependences import check_order
+from ..ir.bytecode import bytecode_of
 from ..ir.contractions import PRECISIONS
 from ..ir.nesting import modules_in, nested_modules
 from ..ir.storage import functions_of
@@ -48,12 +48,13 @@ def verify(module: ir.Module) -> None:
 class Verifier:
     """Checks a module again and again while passes change it, and reads again only what changed.
 
-    A function whose bytecode was found right before is not read again; to compare bytecode takes a fifth of
-    the time.  No pass has to say what it changed.  ``@main``, and rules about several functions, are checked
-    again wherever one of these functions has changed.
+    What was found right before is not read again: the module, or a function in it, of the same bytecode.  No
+    pass has to say what it changed.  ``@main``, and rules about several functions, are checked again wherever
+    one of these functions has changed.
     """
 
     _right: dict[Hashable, Callee] = field(default_factory=dict)  #: functions found right, see ``_identity``
+    _code: bytes = b""  #: of the whole module when it was found right
     _report: Report = field(default_factory=Report)
     _inside: dict[str, "Verifier"] = field(default_factory=dict)  #: of the sub-graphs, by name
 
@@ -63,9 +64,13 @@ class Verifier:
         Raises ``VerificationError`` (or MLIR's own error) after emitting located diagnostics.
         """
         module.operation.verify()
+        code = bytecode_of(module.operation)
+        if code == self._code:
+            return
         self._report.complaints = 0
         with module.context, ir.Location.unknown(module.context):
             self._check(module)
+        self._code = code
         if self._report.complaints:
             self._forget()
         _raise_if_broken(self._report)
@@ -80,7 +85,7 @@ class Verifier:
         self._inside = inside
 
     def _forget(self) -> None:
-        self._right, self._inside = {}, {}
+        self._code, self._right, self._inside = b"", {}, {}
 
 
 def verify_level(module: ir.Module, level: str) -> None:
@@ -170,9 +175,7 @@ def _identity(op: ir.Operation) -> Hashable:
         present = tuple([(name, attributes[name]) for name in _DECLARED if name in attributes])
         if len(present) == len(attributes):
             return present
-    stream = io.BytesIO()
-    op.write_bytecode(stream)
-    return stream.getvalue()
+    return bytecode_of(op)
 
 
 def _device(module: ir.Module) -> None:

@@ -14,8 +14,8 @@ what the pass promises:
 Errors are distances from a float64 run of the module before the pass, which is made only where bits differ,
 as equal bits satisfy every rule.  One run may be too small a sample of rounding errors before the pass.  So
 where the rule is broken, a second question is asked: how far does the float64 run move when its inputs are
-perturbed by a rounding error?  That distance then counts among the errors before the pass.  A module whose
-text a pass leaves unchanged is not run again.
+perturbed by a rounding error?  That distance then counts among the errors before the pass.  A module
+that a pass leaves unchanged, locations included, is not run again.
 """
 
 import logging
@@ -23,6 +23,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
+from ...ir.bytecode import bytecode_of
 from ...mlir import ir
 from ..errors import DeviceAssertError, OutOfBounds, RaceError, RunError
 from .made_inputs import InputMaker, copy_inputs, moved_inputs, other_sizes
@@ -78,7 +79,7 @@ class NumericVerifier:
         self._constants = tuple(constants)
         self._objects = objects
         self._seed = seed
-        self._text = ""  # the text of the module that gave `_before`
+        self._code = b""  # the bytecode of the module that gave the outcomes in `_cases`
 
     def before_pass(self, number: int, p: PassLike, module: ir.Module) -> None:
         """Runs the module before a pass, unless its outcome is known from the pass before."""
@@ -87,14 +88,14 @@ class NumericVerifier:
         elif not self._cases:
             self._cases = [_Case(*self._make(module)), *self._with_other_sizes(module)]
             self.inputs = self._cases[0].inputs
-        self._text = self._text or _text(module)
+        self._code = self._code or bytecode_of(module.operation)
 
     def after_pass(self, number: int, p: PassLike, module: ir.Module) -> None:
         """Runs the module, if the pass changed it, and compares.  Raises NumericMismatch naming the pass,
         RunError if the module no longer runs."""
         assert self._cases, "after_pass without before_pass"
-        text = _text(module)
-        if text == self._text:
+        code = bytecode_of(module.operation)
+        if code == self._code:
             return
         for case in self._cases:
             at = "".join(f" with {name} = {size}" for name, size in case.sizes.items())
@@ -108,7 +109,7 @@ class NumericVerifier:
             except NumericMismatch as wrong:
                 raise wrong.where(at) from None
             case.before = after
-        self._text = text
+        self._code = code
 
     def _compare(self, case: _Case, after: Outcome, p: PassLike, module: ir.Module) -> None:
         try:
@@ -116,7 +117,7 @@ class NumericVerifier:
         except NumericMismatch:
             if p.numerics == "bitwise":
                 raise
-            self._check_errors(case, after, p, ir.Module.parse(self._text, module.context))
+            self._check_errors(case, after, p, ir.Module.parse(self._code, module.context))
 
     def _check_errors(self, case: _Case, new: Outcome, p: PassLike, before: ir.Module) -> None:
         """Checks a pass that may round differently.  Raises NumericMismatch where ``new`` is not within its
@@ -183,8 +184,3 @@ class NumericVerifier:
             assert problem is not None
             raise problem
         return found
-
-
-def _text(module: ir.Module) -> str:
-    """The text of a module that a run depends on, with the locations that its errors name."""
-    return module.operation.get_asm(enable_debug_info=True)
