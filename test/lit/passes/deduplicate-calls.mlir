@@ -117,3 +117,52 @@ module attributes {fuse.device = "cpu"} {
   func.func private @neg(tensor<8x8xf32>) -> tensor<8x8xf32> attributes {fuse.extern = "aten.neg.default", fuse.args = [#fuse.arg<0 : i64>], fuse.kwargs = {}}
   func.func private @mm(tensor<8x8xf32>) -> tensor<8x8xf32> attributes {fuse.extern = "aten.mm.default", fuse.args = [#fuse.arg<0 : i64>, #fuse.arg<0 : i64>], fuse.kwargs = {}}
 }
+
+// -----
+
+// Must not fire: a kernel that asserts something runs as often as it is called. What repeats beside it is merged.
+// CHECK-LABEL: func.func @main
+// CHECK: call @checked(
+// CHECK: call @checked(
+// CHECK: call @exp(
+// CHECK-NOT: call @exp(
+module attributes {fuse.device = "cpu"} {
+  func.func @main(%x: tensor<64xf32>) -> (tensor<64xf32>, tensor<64xf32>, tensor<64xf32>) {
+    %o = "fuse.empty"() {syms = []} : () -> tensor<64xf32>
+    %a = call @checked(%x, %o) : (tensor<64xf32>, tensor<64xf32>) -> tensor<64xf32>
+    %p = "fuse.empty"() {syms = []} : () -> tensor<64xf32>
+    %b = call @checked(%x, %p) : (tensor<64xf32>, tensor<64xf32>) -> tensor<64xf32>
+    %q = "fuse.empty"() {syms = []} : () -> tensor<64xf32>
+    %c = call @exp(%a, %q) : (tensor<64xf32>, tensor<64xf32>) -> tensor<64xf32>
+    %r = "fuse.empty"() {syms = []} : () -> tensor<64xf32>
+    %d = call @exp(%a, %r) : (tensor<64xf32>, tensor<64xf32>) -> tensor<64xf32>
+    %n = "fuse.empty"() {syms = []} : () -> tensor<64xf32>
+    %e = call @neg(%d, %n) : (tensor<64xf32>, tensor<64xf32>) -> tensor<64xf32>
+    return %b, %c, %e : tensor<64xf32>, tensor<64xf32>, tensor<64xf32>
+  }
+  func.func private @neg(%x: tensor<64xf32>, %o: tensor<64xf32>) -> tensor<64xf32> attributes {fuse.kernel, fuse.dims = {d0 = "64"}, fuse.ties = array<i64: 1>} {
+    %true = arith.constant true
+    %zero = arith.constant 0.0 : f32
+    %v = "fuse.load"(%x, %true, %zero) {at = ["d0"]} : (tensor<64xf32>, i1, f32) -> f32
+    %e = arith.negf %v : f32
+    %r = "fuse.store"(%o, %e, %true) {at = ["d0"], mode = "set"} : (tensor<64xf32>, f32, i1) -> tensor<64xf32>
+    return %r : tensor<64xf32>
+  }
+  func.func private @checked(%x: tensor<64xf32>, %o: tensor<64xf32>) -> tensor<64xf32> attributes {fuse.kernel, fuse.dims = {d0 = "64"}, fuse.ties = array<i64: 1>} {
+    %true = arith.constant true
+    %zero = arith.constant 0.0 : f32
+    %v = "fuse.load"(%x, %true, %zero) {at = ["d0"]} : (tensor<64xf32>, i1, f32) -> f32
+    %c = arith.cmpf oge, %v, %zero : f32
+    "fuse.device_assert"(%c, %true) {message = "negative"} : (i1, i1) -> ()
+    %r = "fuse.store"(%o, %v, %true) {at = ["d0"], mode = "set"} : (tensor<64xf32>, f32, i1) -> tensor<64xf32>
+    return %r : tensor<64xf32>
+  }
+  func.func private @exp(%x: tensor<64xf32>, %o: tensor<64xf32>) -> tensor<64xf32> attributes {fuse.kernel, fuse.dims = {d0 = "64"}, fuse.ties = array<i64: 1>} {
+    %true = arith.constant true
+    %zero = arith.constant 0.0 : f32
+    %v = "fuse.load"(%x, %true, %zero) {at = ["d0"]} : (tensor<64xf32>, i1, f32) -> f32
+    %e = math.exp %v : f32
+    %r = "fuse.store"(%o, %e, %true) {at = ["d0"], mode = "set"} : (tensor<64xf32>, f32, i1) -> tensor<64xf32>
+    return %r : tensor<64xf32>
+  }
+}

@@ -121,6 +121,33 @@ module attributes {fuse.device = "cpu"} {
 
 // -----
 
+// Must not fire: one length is no number, though the kernel joins two elements, too, which it does one by one.
+// CHECK-LABEL: func.func private @both
+// CHECK-SAME: fuse.dims = {d0 = "8", d1 = "s0"}
+// CHECK: arith.addf
+// CHECK: fuse.reduce{{.*}}over = ["d1"]
+// CHECK-NOT: fuse.reduce
+module attributes {fuse.device = "cpu"} {
+  func.func @main(%x: tensor<8x2xf32>, %z: tensor<8x?xf32, #fuse.layout<"8,s0", "s0,1", "0", "cpu">>, %s0: index {fuse.sym = "s0", fuse.min = 2 : i64, fuse.max = 3 : i64}) -> tensor<8xf32> {
+    %o = "fuse.empty"() {syms = []} : () -> tensor<8xf32>
+    %a = call @both(%x, %z, %o, %s0) : (tensor<8x2xf32>, tensor<8x?xf32, #fuse.layout<"8,s0", "s0,1", "0", "cpu">>, tensor<8xf32>, index) -> tensor<8xf32>
+    return %a : tensor<8xf32>
+  }
+  func.func private @both(%x: tensor<8x2xf32>, %z: tensor<8x?xf32, #fuse.layout<"8,s0", "s0,1", "0", "cpu">>, %o: tensor<8xf32>, %s0: index {fuse.sym = "s0"}) -> tensor<8xf32> attributes {fuse.kernel, fuse.dims = {d0 = "8", d1 = "s0", d2 = "2"}, fuse.ties = array<i64: 2>} {
+    %true = arith.constant true
+    %zero = arith.constant 0.0 : f32
+    %v = "fuse.load"(%x, %true, %zero) {at = ["d0", "d2"]} : (tensor<8x2xf32>, i1, f32) -> f32
+    %s = "fuse.reduce"(%v) {kind = "sum", over = ["d2"]} : (f32) -> f32
+    %w = "fuse.load"(%z, %true, %zero) {at = ["d0", "d1"]} : (tensor<8x?xf32, #fuse.layout<"8,s0", "s0,1", "0", "cpu">>, i1, f32) -> f32
+    %t = "fuse.reduce"(%w) {kind = "sum", over = ["d1"]} : (f32) -> f32
+    %p = arith.mulf %s, %t : f32
+    %r = "fuse.store"(%o, %p, %true) {at = ["d0"], mode = "set"} : (tensor<8xf32>, f32, i1) -> tensor<8xf32>
+    return %r : tensor<8xf32>
+  }
+}
+
+// -----
+
 // Must not fire: it reads an argument into which the centred values are written. A kernel beside it is unrolled.
 // CHECK-LABEL: func.func @main
 // CHECK-LABEL: func.func private @sum(
