@@ -66,15 +66,15 @@ class ChooseLibraries(AnalysisPass):
     ``generated`` makes kernels of all products that can be one.  For a GPU, ``auto`` chooses by the estimates
     of products of two matrices with at most ``max_rows`` rows or columns, in bf16, f16 or f32, where the
     weights lie along the dim that is summed and sums have at least 256 elements
-    (``compiler/analysis/contraction/few_rows.py``).  Products of more rows become kernels where the kernel is
-    estimated to take at most 0.87 of the call's time, or 0.925 of it from 100 us on, or 0.94 of at most 64
-    rows of more weights than the L2 cache holds (``roofline.py``), in bf16 and f16, of sizes that are known
-    when compiling: products of matrices, batches of them, and convolutions over images whose channels lie
-    side by side.  The number of rows may be a symbol of at most 64 where weights are made from fewer bytes.
-    What pointwise kernels compute in front of a product and behind it counts on both sides.  Any gain
-    suffices where pointwise kernels make a factor from fewer bytes, such as weights of 8 bits.
-    ``tensor_cores`` says whether products of more rows that tensor cores multiply are weighed: ``all`` or
-    ``none``.
+    (``compiler/analysis/contraction/few_rows.py``).  How many rows of weights there are may be unknown.
+    Products of more rows become kernels where the kernel is estimated to take at most 0.87 of the call's
+    time, or 0.925 of it from 100 us on, or 0.94 of at most 64 rows of more weights than the L2 cache holds
+    (``roofline.py``), in bf16 and f16, of sizes that are known when compiling: products of matrices, batches
+    of them, and convolutions over images whose channels lie side by side.  The number of rows may be a symbol
+    of at most 64 where weights are made from fewer bytes.  What pointwise kernels compute in front of a
+    product and behind it counts on both sides.  Any gain suffices where pointwise kernels make a factor from
+    fewer bytes, such as weights of 8 bits.  ``tensor_cores`` says whether products of more rows
+    that tensor cores multiply are weighed: ``all`` or ``none``.
 
     Products that sum along each other's columns are weighed as a whole (rule ``chain``): two matrices times
     each other, of at least 4096 rows and at most 128 columns, with what is computed between them, which
@@ -168,7 +168,7 @@ class ChooseLibraries(AnalysisPass):
             return _Choice(False, *unsupported)
         if product.is_short and self.products == "auto":
             return _Choice(True, "short", "", {"summed": product.size("summed").constant or 0})
-        cost, few = around.cost(product), FewRows.of(product, self.max_rows)
+        cost, few = around.cost(product), FewRows.of(product, self.max_rows, around.hints)
         tiled = plan = plan_of(product, cost, around.hints, hardware)
         reason = None
         if plan.small and (self.tensor_cores == "all" or not plan.small_on_tensor_cores):

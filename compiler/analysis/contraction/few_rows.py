@@ -7,9 +7,11 @@ weights is estimated as one that multiplies and sums.  No times on tensor cores 
 which they multiply faster, the estimate is too long, and the library is taken more often than need be.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from ...base.hardware import Hardware
+from ...ir.sizes import estimate
 from .product import Product
 from .tensor_cores import multiplies
 
@@ -56,27 +58,36 @@ class FewRows:
         return FewRows(rows, summed * others, multiplies(rows, others, summed, element))
 
     @staticmethod
-    def of(product: Product, most: int) -> "FewRows | Unmeasured":
-        """The product of two matrices as one of at most ``most`` rows, or why it is none."""
+    def of(product: Product, most: int, hints: Mapping[str, int]) -> "FewRows | Unmeasured":
+        """The product of two matrices as one of at most ``most`` rows, or why it is none.
+
+        How many rows of weights there are may be unknown: both figures grow with them alike, so that the hint
+        does.
+        """
         left, right = product.specs["left"], product.specs["right"]
         if product.dims["left"] != "mk" or product.dims["right"] != "kn" or len(product.values) > 3:
             return Unmeasured("form", "kernels of other products than that of two matrices were not measured")
-        if not all(spec.is_static for spec in product.specs.values()):
-            return Unmeasured("sizes", "sizes that are known when compiling only")
+        m, n, k = (product.size(role).constant for role in ("left", "right", "summed"))
+        few = [size for size in (m, n) if size is not None and size <= most]
+        if k is None or (None in (m, n) and not few):
+            return Unmeasured("sizes", "sizes that are known when compiling only, but for rows of weights")
         if left.element not in _FLOATS:
             return Unmeasured("dtype", f"kernels that multiply {left.element} were not measured")
-        m, n, k = (product.size(role).constant or 0 for role in ("left", "right", "summed"))
-        rows = min(m, n)
-        if not 1 <= rows <= most or max(m, n) < 2:
+        larger = "left" if m is None or (n is not None and n < m) else "right"
+        weights, along = (left, 1) if larger == "left" else (right, 0)
+        others = estimate(product.size(larger), hints)
+        rows = min(few, default=0)
+        if rows < 1 or m == n == 1:
             return Unmeasured(
                 "rows", f"{m} rows and {n} columns: kernels multiply 1 to {most} of one of them"
             )
         if k < SHORTEST:
             return Unmeasured("short", f"sums of {k} elements: a kernel is worth it from {SHORTEST} on")
-        weights, along = (left, 1) if n < m else (right, 0)
         if weights.strides[along].constant != 1:
             return Unmeasured("strides", "the weights do not lie along the dim that is summed")
-        return FewRows.of_sizes(rows, max(m, n), k, left.element)
+        if weights.strides[1 - along].constant is None:
+            return Unmeasured("strides", "the distance between rows of weights is not known when compiling")
+        return FewRows.of_sizes(rows, others, k, left.element)
 
     def kernel_microseconds(self, hardware: Hardware, moved: int, widened: bool) -> float:
         """As a kernel that moves ``moved`` bytes.  ``widened``: it makes the weights of fewer bytes."""

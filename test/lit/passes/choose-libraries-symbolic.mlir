@@ -193,3 +193,39 @@ module attributes {fuse.device = "cuda:0"} {
   }
   func.func private @strided(tensor<?x4096xbf16, #fuse.layout<"s0,4096", "s1,1", "0", "">>, tensor<4096x14336xbf16, #fuse.layout<"4096,14336", "1,4096", "0", "">>) -> tensor<?x14336xbf16, #fuse.layout<"s0,14336", "14336,1", "0", "">> attributes {fuse.extern = "aten.mm.default", fuse.args = [#fuse.arg<0 : i64>, #fuse.arg<1 : i64>], fuse.kwargs = {}}
 }
+
+// -----
+
+// Two rows, times weights of which nobody knows how many rows they have.
+// CHECK: passed: choose-libraries: kernel, {{.*}}rows=2: @any_weights becomes a kernel
+module attributes {fuse.device = "cuda:0"} {
+  func.func @main(%s0: index {fuse.sym = "s0", fuse.min = 2 : i64, fuse.hint = 14336 : i64}, %x: tensor<2x4096xbf16>, %w: tensor<4096x?xbf16, #fuse.layout<"4096,s0", "1,4096", "0", "">>) -> tensor<2x?xbf16, #fuse.layout<"2,s0", "s0,1", "0", "">> {
+    %y = call @any_weights(%x, %w) : (tensor<2x4096xbf16>, tensor<4096x?xbf16, #fuse.layout<"4096,s0", "1,4096", "0", "">>) -> tensor<2x?xbf16, #fuse.layout<"2,s0", "s0,1", "0", "">>
+    return %y : tensor<2x?xbf16, #fuse.layout<"2,s0", "s0,1", "0", "">>
+  }
+  func.func private @any_weights(tensor<2x4096xbf16>, tensor<4096x?xbf16, #fuse.layout<"4096,s0", "1,4096", "0", "">>) -> tensor<2x?xbf16, #fuse.layout<"2,s0", "s0,1", "0", "">> attributes {fuse.extern = "aten.mm.default", fuse.args = [#fuse.arg<0 : i64>, #fuse.arg<1 : i64>], fuse.kwargs = {}}
+}
+
+// -----
+
+// Must not fire: the distance between rows of such weights is unknown, too, so that no access is wide.
+// CHECK: missed: choose-libraries: sizes, {{.*}}@apart is the library's
+module attributes {fuse.device = "cuda:0"} {
+  func.func @main(%s0: index {fuse.sym = "s0", fuse.min = 2 : i64, fuse.hint = 14336 : i64}, %s1: index {fuse.sym = "s1", fuse.min = 4096 : i64, fuse.hint = 8192 : i64}, %x: tensor<2x4096xbf16>, %w: tensor<4096x?xbf16, #fuse.layout<"4096,s0", "1,s1", "0", "">>) -> tensor<2x?xbf16, #fuse.layout<"2,s0", "s0,1", "0", "">> {
+    %y = call @apart(%x, %w) : (tensor<2x4096xbf16>, tensor<4096x?xbf16, #fuse.layout<"4096,s0", "1,s1", "0", "">>) -> tensor<2x?xbf16, #fuse.layout<"2,s0", "s0,1", "0", "">>
+    return %y : tensor<2x?xbf16, #fuse.layout<"2,s0", "s0,1", "0", "">>
+  }
+  func.func private @apart(tensor<2x4096xbf16>, tensor<4096x?xbf16, #fuse.layout<"4096,s0", "1,s1", "0", "">>) -> tensor<2x?xbf16, #fuse.layout<"2,s0", "s0,1", "0", "">> attributes {fuse.extern = "aten.mm.default", fuse.args = [#fuse.arg<0 : i64>, #fuse.arg<1 : i64>], fuse.kwargs = {}}
+}
+
+// -----
+
+// Must not fire: nobody knows how many elements are summed.
+// CHECK: missed: choose-libraries: sizes, {{.*}}@any_sum is the library's
+module attributes {fuse.device = "cuda:0"} {
+  func.func @main(%s0: index {fuse.sym = "s0", fuse.min = 2 : i64, fuse.hint = 4096 : i64}, %x: tensor<2x?xbf16, #fuse.layout<"2,s0", "s0,1", "0", "">>, %w: tensor<?x14336xbf16, #fuse.layout<"s0,14336", "1,s0", "0", "">>) -> tensor<2x14336xbf16> {
+    %y = call @any_sum(%x, %w) : (tensor<2x?xbf16, #fuse.layout<"2,s0", "s0,1", "0", "">>, tensor<?x14336xbf16, #fuse.layout<"s0,14336", "1,s0", "0", "">>) -> tensor<2x14336xbf16>
+    return %y : tensor<2x14336xbf16>
+  }
+  func.func private @any_sum(tensor<2x?xbf16, #fuse.layout<"2,s0", "s0,1", "0", "">>, tensor<?x14336xbf16, #fuse.layout<"s0,14336", "1,s0", "0", "">>) -> tensor<2x14336xbf16> attributes {fuse.extern = "aten.mm.default", fuse.args = [#fuse.arg<0 : i64>, #fuse.arg<1 : i64>], fuse.kwargs = {}}
+}

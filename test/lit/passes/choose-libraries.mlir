@@ -366,7 +366,7 @@ module attributes {fuse.device = "cuda:0"} {
 
 // Must not fire: the number of rows is not known when compiling.
 // CHECK: call @some_rows(
-// SAID: missed: choose-libraries: sizes, kernel_us={{.*}}, library_us={{.*}}: @some_rows is the library's: sizes that are known when compiling only [some_rows]
+// SAID: missed: choose-libraries: sizes, kernel_us={{.*}}, library_us={{.*}}: @some_rows is the library's: sizes that are known when compiling only, but for rows of weights [some_rows]
 // LIBRARY: call @some_rows(
 // GENERATED: call @some_rows_kernel(
 // CORES: missed: choose-libraries: sizes, kernel_us={{.*}}, library_us={{.*}}: @some_rows is the library's: sizes that are known when compiling only [some_rows]
