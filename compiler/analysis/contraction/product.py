@@ -94,6 +94,15 @@ class Product:
         present = [role for role in TENSORS if role in self.values]
         return list(dict.fromkeys((self.values[role], self.specs[role]) for role in present))
 
+    @property
+    def copied(self) -> list[tuple[ir.Value, TensorSpec]]:
+        """Of ``reads``, the factors that the library copies first: neither the rows nor the columns of their
+        matrices lie together in memory (every second column, or a row that is broadcast)."""
+        if self.is_of_images:
+            return []
+        factors = [(self.values[role], self.specs[role]) for role in ("left", "right")]
+        return [f for f in dict.fromkeys(factors) if f[1].rank > 1 and _is_copied(f[1])]
+
     @cached_property
     def kernel_dims(self) -> dict[str, str]:
         """The names that the dims have in a scalar kernel of the product: ``d0``, ``d1`` and so on in the
@@ -200,6 +209,17 @@ def operands_by_role(attributes: Attributes) -> dict[str, int]:
 
 def _operands(given: Mapping[str, ir.Attribute]) -> dict[str, int]:
     return {role: operand_number(a) for role, a in given.items() if isinstance(a, fuse.Arg)}
+
+
+def _is_copied(spec: TensorSpec) -> bool:
+    """Whether torch copies matrices with this layout before it calls cuBLAS, which takes a distance between
+    rows or between columns.  False where the layout is not known."""
+    (rows, columns), (down, along) = (
+        [e.constant for e in found[-2:]] for found in (spec.sizes, spec.strides)
+    )
+    if rows is None or columns is None or down is None or along is None:
+        return False
+    return not ((along == 1 and down >= max(1, columns)) or (down == 1 and along >= max(1, rows)))
 
 
 #: By the type of a sum, the element types that it is stored in.

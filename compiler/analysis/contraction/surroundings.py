@@ -22,7 +22,8 @@ class Moved:
     """``fused_bytes``: by one kernel of the product and what is around it.
 
     ``call_bytes``, ``call_launches``: where the product is a call, and what makes each operand or reads the
-    result is a kernel of its own.  ``own_bytes``: of them, by the call; ``front_bytes``, in front of it.
+    result is a kernel of its own.  ``own_bytes``: of them, by the call, with the copies that it makes of
+    factors first; ``front_bytes``, in front of it.
     ``widened``: whether pointwise kernels make a factor from fewer bytes, such as weights of 8 bits.
     ``slots``: by ``left`` and ``right``, issue slots of what they compute of each element of a factor.
     ``reduced``: whether more than casts lies between a reduction and a factor.  ``behind``: what is computed
@@ -99,10 +100,13 @@ class Surroundings:
         result = self._size(product.specs["result"])
         fused, call, launches, own, widened = result, result, 1, result, False
         front, reduced, slots = 0, False, dict[str, int]()
+        copied = product.copied
         for operand, spec in product.reads:
             size, (made, sources) = self._size(spec), self._made(operand)
-            own += size
-            call += size
+            again = (operand, spec) in copied
+            own += size * (3 if again else 1)
+            call += size * (3 if again else 1)
+            launches += again
             made_slots = sum(map(self._slots, made))
             if made and any(map(self._is_reduced, sources)):  # the reduction makes the operand
                 reduced |= made_slots > _CASTS

@@ -222,3 +222,29 @@ module attributes {fuse.device = "cuda:0"} {
   }
   func.func private @more(tensor<1000000x9xf32>, tensor<9x8xf32, #fuse.layout<"9,8", "1,9", "0", "">>) -> tensor<1000000x8xf32> attributes {fuse.extern = "aten.mm.default", fuse.args = [#fuse.arg<0 : i64>, #fuse.arg<1 : i64>], fuse.kwargs = {}}
 }
+
+// -----
+
+// The library copies every second column before it multiplies: few rows, which it keeps otherwise.
+// SAID: passed: choose-libraries: kernel, kernel_us={{.*}}, library_us={{.*}}: @second becomes a kernel
+// CHECK: call @second_kernel(
+module attributes {fuse.device = "cuda:0"} {
+  func.func @main(%x: tensor<20000x8xf32, #fuse.layout<"20000,8", "16,2", "0", "">>, %w: tensor<8x8xf32>) -> tensor<20000x8xf32> {
+    %y = call @second(%x, %w) : (tensor<20000x8xf32, #fuse.layout<"20000,8", "16,2", "0", "">>, tensor<8x8xf32>) -> tensor<20000x8xf32>
+    return %y : tensor<20000x8xf32>
+  }
+  func.func private @second(tensor<20000x8xf32, #fuse.layout<"20000,8", "16,2", "0", "">>, tensor<8x8xf32>) -> tensor<20000x8xf32> attributes {fuse.extern = "aten.mm.default", fuse.args = [#fuse.arg<0 : i64>, #fuse.arg<1 : i64>], fuse.kwargs = {}}
+}
+
+// -----
+
+// Must not fire: it copies neither whole columns nor rows with a distance.
+// SAID: missed: choose-libraries: library, kernel_us={{.*}}, library_us={{.*}}: @apart is the library's: a kernel is estimated to take longer
+// CHECK: call @apart(
+module attributes {fuse.device = "cuda:0"} {
+  func.func @main(%x: tensor<20000x8xf32, #fuse.layout<"20000,8", "16,1", "0", "">>, %w: tensor<8x8xf32>) -> tensor<20000x8xf32> {
+    %y = call @apart(%x, %w) : (tensor<20000x8xf32, #fuse.layout<"20000,8", "16,1", "0", "">>, tensor<8x8xf32>) -> tensor<20000x8xf32>
+    return %y : tensor<20000x8xf32>
+  }
+  func.func private @apart(tensor<20000x8xf32, #fuse.layout<"20000,8", "16,1", "0", "">>, tensor<8x8xf32>) -> tensor<20000x8xf32> attributes {fuse.extern = "aten.mm.default", fuse.args = [#fuse.arg<0 : i64>, #fuse.arg<1 : i64>], fuse.kwargs = {}}
+}
