@@ -18,6 +18,9 @@ _COLUMNS, _SHARING_WARPS = 128, 4
 
 #: Elements of a warp that holds several small matrices, 16 of a thread.
 _MATRIX_ELEMENTS = 512
+#: Bytes of a warp that weighs the rows of matrices, 128 of a thread, and of the shortest row; how many such
+#: programs there are at least for each two of a multiprocessor.
+_WEIGHED_BYTES, _WEIGHED_ROW, _WEIGHED_PROGRAMS = 4096, 64, 8
 
 
 @dataclass
@@ -72,6 +75,33 @@ def columns_in_threads(reduced: ReducedColumns, hardware: Hardware) -> Tile | No
     if reduced.programs(columns) < hardware.full_grid:
         return None
     return reduced.tile(Axis(reduced.dims, rows, "resident"), columns, columns // least)
+
+
+def weighed_rows(reduced: ReducedColumns, hardware: Hardware) -> Tile | None:
+    """A warp holds 4 KB of the rows of a matrix, of up to 128 columns, or several matrices of fewer bytes.
+
+    When: there are several matrices, all columns share a number for each row (a vector times its own matrix),
+    rows have at least 64 bytes and start at multiples of 16, each row is read once, and there are 16 programs
+    for each multiprocessor.  Why: one warp exchanges the numbers and its sums, and waits for no other.  A
+    matrix has few rows, so that programs of more warps meet after one load each: of 64 x 64 elements of
+    bfloat16, eight warps take 2.7 times as long.
+    """
+    shape = reduced.shape
+    row = ceil_power(shape.points(reduced.inner)) * shape.widest
+    if shape.points(reduced.outer) < 2 or not _numbers_of_rows(reduced) or shape.rereads:
+        return None
+    if row < _WEIGHED_ROW or not shape.aligned(reduced.inner):
+        return None
+    if _WEIGHED_BYTES // hardware.warp // 4 * shape.live_values > ROW_REGISTERS:  # 16 bits stay packed
+        return None
+    columns = min(_COLUMNS, row // shape.widest)
+    length = ceil_power(max(1, shape.points(reduced.dims)))
+    rows = min(length, _WEIGHED_BYTES // (columns * shape.widest))
+    held = reduced.bound is not None and ceil_power(reduced.bound) <= rows
+    matrices = _WEIGHED_BYTES // (rows * columns * shape.widest) if held else 1
+    if reduced.programs(columns) < matrices * _WEIGHED_PROGRAMS * hardware.full_grid:
+        return None
+    return reduced.tile(Axis(reduced.dims, rows, "resident" if held else "looped"), columns, 1, matrices)
 
 
 def small_matrices(reduced: ReducedColumns, hardware: Hardware) -> Tile | None:

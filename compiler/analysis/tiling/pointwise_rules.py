@@ -1,6 +1,7 @@
 """Rules for kernels that reduce nothing: flat, rows and columns, moved pieces, or transposed."""
 
 from ...base.hardware import Hardware
+from ...ir.kernel import Access
 from ...ir.sizes import ceil_power, floor_power
 from ...ir.tile import Axis, Tile
 from ..contraction.product import SHORT
@@ -21,6 +22,8 @@ _LINE_BYTES = 128
 _PLANES, _PLANE_WARPS = 4, 4
 #: Fewest and most columns whose rows share reads: the fewest make a vector of 16 bytes of float32.
 _SHARED_READS = (4, 16)
+#: Columns at most that step over elements, and bytes of results of a thread of theirs.
+_STEPPED_COLUMNS, _STEPPED_BYTES = 8, 8
 #: Points of a program that reads one plane anywhere, and operands of a ``fuse.load`` in front of its indices.
 _SCATTERED_POINTS, _WITHOUT_INDICES = 2048, 3
 
@@ -132,27 +135,67 @@ def rows_and_columns(shape: KernelShape, hardware: Hardware) -> Tile | None:
     return Tile((Axis(outer, rows, "grid"), Axis(inner, columns, "grid")))
 
 
+def columns_step_over(shape: KernelShape, hardware: Hardware) -> Tile | None:
+    """All dims in one axis, 8 bytes of a thread.
+
+    When: as ``rows-share-reads`` says, there are 4 or 8 columns, and from one to the next at least five loads
+    step over elements of a matrix that each point of a batch has for itself (a transposed right factor).
+    Why: no load of these is a vector, and what a warp reads at once lies in the fewer lines, the fewer
+    columns a thread has.  Of 16 columns each line is read by several warps, whatever a thread has.
+    """
+    if not _shares_reads(shape) or shape.size(shape.order[-1]) > _STEPPED_COLUMNS:
+        return None
+    own = [a for a in _loads_of_columns(shape) if not _is_for_all_rows(shape, a)]
+    if sum(shape.steps(a)[shape.order[-1]] not in (0, 1) for a in own) <= SHORT:
+        return None
+    return Tile((Axis(shape.order, THREADS_OF_FOUR_WARPS * max(1, _STEPPED_BYTES // shape.widest), "grid"),))
+
+
 def rows_share_reads(shape: KernelShape, hardware: Hardware) -> Tile | None:
     """An axis of its own for a few columns: four warps, a vector of a thread.
 
     When: the last dim has 4 to 16 points in whole vectors, and at least five loads are read once for a row (a
     product of small matrices whose sums are multiplied one by one).  Why: a thread loads such an element once
-    for its vector; on a flat axis it loads it for each element.  A program has no more rows, as Triton loads
-    them in the layout of the tile where they are fewer than threads, and exchanges them through shared memory
-    where they are not.
+    for its vector; on a flat axis it loads it for each element.  Where all rows share what is read of the
+    columns (weights), a thread has a vector of two rows, and loads the weights once.  A program has fewer
+    rows than threads, as Triton then loads what is read once for a row in the layout of the tile; else they
+    are exchanged through shared memory.
     """
+    if not _shares_reads(shape):
+        return None
     last, outer = shape.order[-1], shape.order[:-1]
-    columns = shape.size(last)
-    if not _SHARED_READS[0] <= columns <= _SHARED_READS[1] or columns % _SHARED_READS[0]:
-        return None
-    if shape.points(outer) < THREADS_OF_FOUR_WARPS:
-        return None
-    dims = [shape.kernel.op_dims[a.op] for a in shape.kernel.loads]
-    if sum(bool(own) and last not in own for own in dims) <= SHORT:
-        return None
-    block = ceil_power(columns)
+    block = ceil_power(shape.size(last))
     vector = min(block, max(1, 16 // shape.widest))
-    return Tile((Axis(outer, THREADS_OF_FOUR_WARPS * vector // block, "grid"), Axis((last,), block, "grid")))
+    rows = THREADS_OF_FOUR_WARPS * vector // block
+    if 2 * rows < THREADS_OF_FOUR_WARPS and _shares_weights(shape):
+        rows *= 2
+    return Tile((Axis(outer, rows, "grid"), Axis((last,), block, "grid")))
+
+
+def _shares_reads(shape: KernelShape) -> bool:
+    """Whether the last dim has 4 to 16 points in whole vectors, and at least five loads are read once for a
+    row, of which there are enough."""
+    last, columns = shape.order[-1], shape.size(shape.order[-1])
+    if not _SHARED_READS[0] <= columns <= _SHARED_READS[1] or columns % _SHARED_READS[0]:
+        return False
+    if shape.points(shape.order[:-1]) < THREADS_OF_FOUR_WARPS:
+        return False
+    dims = [shape.kernel.op_dims[a.op] for a in shape.kernel.loads]
+    return sum(bool(own) and last not in own for own in dims) > SHORT
+
+
+def _loads_of_columns(shape: KernelShape) -> list[Access]:
+    """The loads that vary along the last dim."""
+    return [a for a in shape.kernel.loads if shape.order[-1] in shape.kernel.op_dims[a.op]]
+
+
+def _is_for_all_rows(shape: KernelShape, load: Access) -> bool:
+    return shape.kernel.op_dims[load.op] == {shape.order[-1]}
+
+
+def _shares_weights(shape: KernelShape) -> bool:
+    """Whether at least five loads of columns are the same for all rows."""
+    return sum(_is_for_all_rows(shape, a) for a in _loads_of_columns(shape)) > SHORT
 
 
 def moved_pieces(shape: KernelShape, hardware: Hardware) -> Tile | None:

@@ -48,6 +48,7 @@ FAMILIES: tuple[TilingFamily[Any], ...] = (
         rules=(
             TilingRule("transposed", pointwise_rules.transposed),
             TilingRule("planes-share-points", pointwise_rules.planes_share_points),
+            TilingRule("columns-step-over", pointwise_rules.columns_step_over),
             TilingRule("rows-share-reads", pointwise_rules.rows_share_reads),
             TilingRule("rows-and-columns", pointwise_rules.rows_and_columns),
             TilingRule("moved-pieces", pointwise_rules.moved_pieces),
@@ -91,6 +92,7 @@ FAMILIES: tuple[TilingFamily[Any], ...] = (
         subject=column_rules.ReducedColumns.of,
         rules=(
             TilingRule("columns-in-threads", column_rules.columns_in_threads),
+            TilingRule("weighed-rows", column_rules.weighed_rows),
             TilingRule("small-matrices", column_rules.small_matrices),
             TilingRule("column-resident", column_rules.column_resident),
             TilingRule("scanned-column", column_rules.scanned_column),

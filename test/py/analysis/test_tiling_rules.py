@@ -33,11 +33,13 @@ from rule_cases import (
     matmul,
     matrix,
     one_by_one,
+    one_by_one_of_batch,
     pairs,
     planes,
     product,
     scans,
     text_of,
+    weighed,
     woven,
 )
 from tiling_cases import NORM, SOFTMAX, Case, tensor
@@ -70,6 +72,10 @@ KERNELS = {
         "; 1 warps, 1 stages",
     ),
     "flat": (matrix(4096, 1024, COPY), "d0*d1 grid 1024; 4 warps, 1 stages"),
+    "columns-step-over": (
+        one_by_one_of_batch(262144, 8),
+        "d0*d1*d2 grid 256; 4 warps, 1 stages",
+    ),
     "rows-share-reads": (one_by_one(1000000, 8, 8), "d0 grid 64, d1 grid 8; 4 warps, 1 stages"),
     "rows-and-columns": (BIAS, "d0 grid 4, d1 grid 256; 4 warps, 1 stages"),
     "moved-pieces": (HEADS, "d0 grid 1, d2 grid 16, d1*d3 grid 128; 4 warps, 1 stages"),
@@ -114,6 +120,7 @@ KERNELS = {
         "d0 resident 8, d1 grid 1024; 4 warps, 1 stages",
     ),
     "planes-share-points": (planes(count=4), "d0 grid 1, d2 grid 512, d1 grid 4; 4 warps, 1 stages"),
+    "weighed-rows": (weighed(65536, 32, 32), "d0 grid 1, d1 resident 32, d2 grid 32; 1 warps, 1 stages"),
     "small-matrices": (
         components(),
         "d0 grid 4, d1 resident 32, d2 grid 4; 1 warps, 1 stages",
@@ -148,7 +155,7 @@ MORE = {
     "twelve columns of a product": (
         "rows-share-reads",
         one_by_one(1000000, 12, 16),
-        "d0 grid 32, d1 grid 16; 4 warps, 1 stages",
+        "d0 grid 64, d1 grid 16; 4 warps, 1 stages",
     ),
     "six columns of a product": ("flat", one_by_one(1000000, 6, 8), "d0*d1 grid 512; 4 warps, 1 stages"),
     "a sum of four products": ("flat", one_by_one(1000000, 8, 4), "d0*d1 grid 1024; 4 warps, 1 stages"),

@@ -2,11 +2,12 @@
 at a time where they can.
 """
 
+import re
 from pathlib import Path
 
 import pytest
-from cubins import usage, widths
-from rule_cases import one_by_one
+from cubins import dumped, usage, widths
+from rule_cases import one_by_one, weighed
 from tiled_cubins import compiled
 from tiling_cases import NORM, SOFTMAX, Case, axis, tensor, tile
 
@@ -59,6 +60,7 @@ WIDE = {
         512, 65536, NORM.replace("COUNT", "65536.0"), {"o": tensor(512, 65536), "mu": tensor(512)}
     ),
     "column sum": matrix(4096, 4096, COLUMN, {"o": tensor(4096)}),
+    "vectors times a matrix each": weighed(16384, 64, 64, "bf16"),
 }
 
 
@@ -77,6 +79,14 @@ def test_a_product_that_is_multiplied_one_by_one_exchanges_nothing(tmp_path: Pat
     assert "bar.sync" not in cubin.ptx
     loads = [line for line in cubin.ptx.splitlines() if "ld.global" in line]
     assert len(loads) == 16 and sum("v4.b32" in line for line in loads) == 8
+
+
+def test_weights_are_loaded_once_for_two_rows(tmp_path: Path) -> None:
+    """Each thread loads 16 vectors of weights (ptxas merges equal addresses) and 16 numbers of either row."""
+    cubin = compiled(one_by_one(1000000, 16, 16))
+    assert usage(cubin, tmp_path).spilled == 0
+    loads = re.findall(r"LDG\S*", dumped(cubin, "-sass", tmp_path))
+    assert len(loads) == 48 and sum(".128" in load for load in loads) == 16
 
 
 TRANSPOSE = "load x[d1, d0] -> v\nstore v -> o[d0, d1]"

@@ -160,6 +160,37 @@ def chain(rows):
 COLUMN_MAXIMA = "fold max c[d1] -> m : f32\n%s = arith.subf %c, %m : f32\nstore s -> o[d0, d1]"
 
 
+def weighed(batch, rows, columns, element="f32", more="", **changed):
+    """Vectors times a matrix each: its rows are weighed by the vector's elements, and summed."""
+    body = "load x[d0, d1] -> v\nload y[d0, d1, d2] -> w\n%p = arith.mulf %v, %w : f32\n"
+    body += f"fold sum p[d1] -> s : f32\n{more}store s -> o[d0, d2]"
+    inputs = {"x": tensor(batch, rows, element=element), "y": tensor(batch, rows, columns, element=element)}
+    dims = {"d0": str(batch), "d1": str(rows), "d2": str(columns)}
+    output = {"o": tensor(batch, columns, element=element)}
+    return replace(Case(dims, inputs, output, body.replace("f32", element)), **changed)
+
+
+def one_by_one_of_batch(batch, extent, element="f32", turned=True):
+    """Square matrices, multiplied one by one, of which the right one may lie along the sum."""
+    loads = "".join(
+        f"load x[d0, d1, {j}] -> a{j}\nload y[d0, {j}, d2] -> b{j}\n%p{j} = arith.mulf %a{j}, %b{j} : f32\n"
+        for j in range(extent)
+    )
+    adds = "".join(
+        f"%s{j} = arith.addf %{f's{j - 1}' if j > 1 else 'p0'}, %p{j} : f32\n" for j in range(1, extent)
+    )
+    body = f"{loads}{adds}store s{extent - 1} -> o[d0, d1, d2]".replace("f32", element)
+    whole = tensor(batch, extent, extent, element=element)
+    strides = f"{extent * extent},1,{extent}" if turned else None
+    right = tensor(batch, extent, extent, element=element, strides=strides)
+    return Case(
+        {f"d{n}": str(s) for n, s in enumerate((batch, extent, extent))},
+        {"x": whole, "y": right},
+        {"o": whole},
+        body,
+    )
+
+
 def one_by_one(rows, columns, summed):
     """Rows times a small matrix, multiplied one by one."""
     loads = "".join(
