@@ -86,9 +86,11 @@ class ChooseLibraries(AnalysisPass):
     is pointwise work (``unroll-reductions``), bound by bytes, and fuses like it.
 
     Small products are weighed by estimates of their own (``small.py``), in bf16, f16 and f32: sums of 5 to 16
-    elements with at most 16 columns, and batches of dot products and of matrices times vectors.  The library
-    runs a program for each matrix of a batch, so that 262144 dot products of 64 elements take it ten times as
-    long as a kernel.  Rows and batches may be of any size, also unknown ones; the estimates take their hints.
+    elements with at most 16 columns, batches of matrices of 16 or 32 rows and columns, batches of dot
+    products and of matrices times vectors.  The library runs a program for each matrix of a batch, so that
+    262144 dot products of 64 elements take it ten times as long as a kernel.  Rows and batches may be of any
+    size, also unknown ones, and so may sums where a kernel sums the columns of matrices; the estimates take
+    their hints.
 
     The library keeps products of more rows where more than casts lies between a reduction and a factor (rule
     ``front``), and where more than one tensor as large as the result is read behind the product (``beside``).
@@ -172,7 +174,7 @@ class ChooseLibraries(AnalysisPass):
         tiled = plan = plan_of(product, cost, around.hints, hardware)
         reason = None
         if plan.small and (self.tensor_cores == "all" or not plan.small_on_tensor_cores):
-            reason = unmeasured_small(product)
+            reason = unmeasured_small(product, plan.form, cost)
         elif not isinstance(few, FewRows):
             rows = bounded_rows(product, cost, known, around.hints)
             reason = unmeasured(product, cost, rows is not None) if self.tensor_cores == "all" else few

@@ -52,7 +52,8 @@ class UnrollReductions(AnalysisPass):
     A ``fuse.dot`` over as few elements becomes multiplications, in the type of its result, and additions.  So
     does one over 5 to 16 elements, whatever ``max_points`` and ``max_ops`` are, if it has at most 16 rows or
     columns and tensor cores would not multiply it, or would be left idle (``is_one_by_one`` in
-    ``compiler/analysis/contraction/small.py``).
+    ``compiler/analysis/contraction/small.py``).  Matrices of a batch that fill a block stay products where
+    the right one does not lie along its columns.
 
     A ``fuse.scan`` over as few elements becomes the same copies.  An element that comes later joins where the
     point is at it or behind it.  The dim stays::
@@ -172,7 +173,14 @@ def _is_small_product(kernel: Kernel, op: ir.Operation) -> bool:
     shape, summed = KernelShape.of(kernel), {*over(op)}
     left, right = (kernel.value_dims.get(v, frozenset()) - summed for v in op.operands)
     m, n, k, batch = (shape.points(tuple(d)) for d in (left - right, right - left, summed, left & right))
-    return is_one_by_one(ProductForm(m, n, k, batch, str(op.operands[0].type)))
+    turned = _is_turned(shape, op.operands[1], right - left)
+    return is_one_by_one(ProductForm(m, n, k, batch, str(op.operands[0].type), turned=turned))
+
+
+def _is_turned(shape: KernelShape, right: ir.Value, columns: frozenset[str]) -> bool:
+    """Whether a right factor is loaded, and does not lie along its columns."""
+    access = next((a for a in shape.kernel.loads if a.op.results[0] == right), None)
+    return access is not None and shape.contiguous_dim(access) not in columns
 
 
 def _updating(calls: Sequence[tuple[ir.Operation, ir.Operation]]) -> set[str]:

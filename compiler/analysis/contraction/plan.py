@@ -67,7 +67,8 @@ class ContractionPlan:
         if self.few is not None or moved.widened:
             return 1.0
         if self.small:
-            return margin(self.library_microseconds(moved), front=moved.front_bytes > 0)
+            library, front = self.library_microseconds(moved), moved.front_bytes > 0
+            return small.margin(self.form, library) if not front else margin(library, front=True)
         in_turn = self.blocks.programs > 0
         few = reads_weights_once(self.form, self.hardware)
         front = moved.front_bytes > 0
@@ -133,5 +134,6 @@ def plan_of(
         behind=0 if behind is None else behind.slots,
         streams=_streams(product),
         images=product.is_of_images,
+        turned=product.is_turned,
     )
     return contraction_plan(form, hardware)

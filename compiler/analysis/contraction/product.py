@@ -103,6 +103,19 @@ class Product:
         factors = [(self.values[role], self.specs[role]) for role in ("left", "right")]
         return [f for f in dict.fromkeys(factors) if f[1].rank > 1 and _is_copied(f[1])]
 
+    @property
+    def is_turned(self) -> bool:
+        """Whether the right factor does not lie along its columns; of a matrix times a vector, whether the
+        matrix does not lie along the sum."""
+        rows, columns = (self.size(role).constant for role in ("left", "right"))
+        if rows == 1 or columns == 1:
+            return rows != columns and not self.lies_along("left" if columns == 1 else "right", "k")
+        return not self.lies_along("right", "n")
+
+    def lies_along(self, role: str, dim: str) -> bool:
+        """Whether elements of a factor lie side by side along a dim."""
+        return self.specs[role].strides[self.dims[role].index(dim)].constant == 1
+
     @cached_property
     def kernel_dims(self) -> dict[str, str]:
         """The names that the dims have in a scalar kernel of the product: ``d0``, ``d1`` and so on in the

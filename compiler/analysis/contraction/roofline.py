@@ -118,14 +118,21 @@ def unmeasured(product: Product, moved: Moved, bounded: bool = False) -> Unmeasu
             return Unmeasured("strides", "rows of a factor do not start at multiples of 16 bytes")
     if product.is_of_images and left.strides[dims[0].index("k")].constant != 1:
         return Unmeasured("strides", "the channels of images do not lie side by side")
-    if moved.reduced:
-        return Unmeasured("front", "what is computed in front of the product belongs to a reduction")
-    if moved.behind is not None and moved.behind.beside > 1:
-        return Unmeasured("beside", "more than one tensor as large as the result is read behind the product")
+    if (around := unmeasured_around(moved)) is not None:
+        return around
     if not bounded and min(product.size(role).constant or 0 for role in ("left", "right")) <= FEW:
         return Unmeasured(
             "few-rows", f"at most {FEW} rows or columns: the estimates of blocks are fitted to more"
         )
+    return None
+
+
+def unmeasured_around(moved: Moved) -> Unmeasured | None:
+    """Why the estimates say nothing about what is around a product; None where they do."""
+    if moved.reduced:
+        return Unmeasured("front", "what is computed in front of the product belongs to a reduction")
+    if moved.behind is not None and moved.behind.beside > 1:
+        return Unmeasured("beside", "more than one tensor as large as the result is read behind the product")
     return None
 
 

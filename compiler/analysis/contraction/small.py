@@ -1,12 +1,14 @@
 """Small products, which bytes bound as kernels: which they are, and what they cost as a kernel and as a call
 of the library.
 
-There are two kinds of them:
+There are three kinds of them:
 
 - sums of 5 to 16 elements with at most 16 rows or columns, such as batches of small matrices, and many rows
   times a small matrix.  ``unroll-reductions`` writes most of them one by one, so the kernel is pointwise.
   Tensor cores multiply many rows of 16-bit elements.  Those with more than 16 columns were not measured;
-- batches of dot products, and of matrices times vectors.  ``expand-dots`` makes reductions of rows of them.
+- batches of matrices of 16 or 32 rows and columns, each of which a program multiplies as one block;
+- batches of dot products, and of matrices times vectors.  ``expand-dots`` makes reductions of rows of them,
+  or of columns, where the matrix lies along these.
 
 The library runs a program for each matrix of a batch, however small, and is far from the speed of memory.
 The constants are fitted to the products of ``test_small.py`` on an H200.
@@ -16,41 +18,60 @@ import math
 
 from ...base.hardware import Hardware
 from ...ir.layout import ELEMENT_BYTES
+from . import roofline
 from .few_rows import Unmeasured
 from .product import SHORT, Product
+from .surroundings import Moved
 from .tensor_cores import FEW
 from .tiles import ProductForm
 
 #: The most elements of a sum that is multiplied one by one, and the most rows or columns of the product.
 LONGEST, NARROW = 16, 16
-#: The most elements of a right factor of float32 that lies along the sum (16 x 16 with GELU behind: 176 us,
-#: the library 98).
+#: Rows, columns and summed elements that one block holds.
+_EXTENTS = (16, 32)
+#: The most elements of a right factor of a batch that is multiplied one by one and lies along the sum.
 _ACROSS = 64
 #: Types whose products tensor cores round.
 _EXACT = ("f32", "f64")
-#: Types that were measured.
-_MEASURED = ("bf16", "f16", "f32")
-#: Microseconds that the library takes at least for each matrix of a batch, where it is multiplied by another
-#: one, and by a vector, of 16 bits; for each product of vectors, or of a matrix of float32 and a vector; for
-#: each element of a dot product; and for each row of a product without a batch.
-_MATRIX, _HALVES, _VECTOR, _ELEMENT, _ROW = 1.8e-3, 3e-3, 0.65e-3, 5e-6, 36e-6
-#: The part of the device's bandwidth that a kernel reaches, and the library; the library with matrices of
-#: float32 times vectors.
-_KERNEL, _LIBRARY, _LIBRARY_VECTORS = 0.85, 0.944, 0.72
-#: Clocks in which a multiprocessor reads two factors from its cache for each access to results, and the bytes
-#: of an access.  It is 0.25 where the right factor lies along its columns, and 0.45 where it does not.
-_CLOCKS, _ACCESS = 0.36, 16
+#: Types that were measured, and bytes of the widest access.
+_MEASURED, _VECTOR = ("bf16", "f16", "f32"), 16
+#: Columns of a program that sums those of a matrix, and how many such programs there are at least for each
+#: two of a multiprocessor (the tiling rule ``weighed-rows``).
+_COLUMNS, _PROGRAMS = 128, 8
+
+#: Microseconds that the library takes at least for each matrix of a batch that is multiplied by another one
+#: or by a vector, of 16 bits; of float32, by another one, and for each of its multiplications; for each
+#: product of vectors, or of a matrix of float32 and a vector; for each element of a dot product.
+_HALVES, _MATRIX, _MULTIPLIED, _VECTORS, _ELEMENT = 3e-3, 1.8e-3, 7.5e-8, 0.65e-3, 5e-6
+#: The same for each row of a product without a batch: of 16 bits; of float32, and for each summed element.
+_ROW, _ROW_EXACT, _ROW_SUMMED = 32e-6, 28e-6, 2e-6
+#: The part of the device's bandwidth that a kernel reaches; one with vectors, whose rows start at multiples
+#: of 16 bytes.
+_KERNEL, _KERNEL_VECTORS = 0.85, 0.92
+#: That the library reaches; with matrices times vectors of 16 bits, and of float32.
+_LIBRARY, _LIBRARY_HALVES, _LIBRARY_VECTORS = 0.944, 0.89, 0.72
+#: Bytes of an access.  Clocks in which a multiprocessor reads two factors from its cache for each access to
+#: results: of any columns; of 4, 8, 12 or 16 (the tiling rule ``rows-share-reads``); where threads have two
+#: rows that share weights.  More for each summed element, where the right factor lies along the sum.
+_ACCESS, _CLOCKS, _SHARED, _TWO_ROWS, _CLOCKS_TURNED = 16, 0.36, 0.26, 0.18, 0.024
+#: Microseconds of a program that multiplies one matrix as a block; more in float32, for each of its
+#: multiplications; how much longer that takes where the right factor lies along the sum.
+_BLOCK, _BLOCK_EXACT, _BLOCK_TURNED = 0.6e-3, 8.5e-8, 1.74
 #: Microseconds that a kernel takes beside a launch, and the library.
 _KERNEL_STARTS, _LIBRARY_STARTS = 2.0, 2.2
+#: The part of the library's time that a kernel with vectors is to take at most, and from so many microseconds
+#: on: both read at the speed of memory, and estimates err by 3%.
+_MARGIN_VECTORS, _LONG = 0.975, 30.0
 
 
 def is_one_by_one(form: ProductForm) -> bool:
     """Whether the sums of a product are best multiplied one by one.
 
     Not where there is one column, as rows are reduced then; nor elements of 16 bits that fill blocks of rows,
-    which tensor cores multiply.  A program of theirs takes one matrix of a batch: small ones leave it idle.
+    which tensor cores multiply.  A program of theirs takes one matrix of a batch: small ones leave it idle,
+    and yet are faster so where each thread would read elements of the right factor far apart.
     """
-    if not _is_narrow(form):
+    if not _is_narrow(form) or (form.turned and _fills_block(form)):
         return False
     return (
         form.element in _EXACT
@@ -59,12 +80,26 @@ def is_one_by_one(form: ProductForm) -> bool:
     )
 
 
+def in_blocks(form: ProductForm) -> bool:
+    """Whether a program multiplies a matrix of a batch as one block, as was measured: float32 is exact."""
+    return form.exact and _fills_block(form) and not is_one_by_one(form)
+
+
 def is_small(form: ProductForm) -> bool:
     """Whether a product is a small one."""
     if form.images:
         return False
-    vectors = form.batch > 1 and min(form.m, form.n) == 1
-    return vectors or is_one_by_one(form) or (form.batch == 1 and _is_narrow(form))
+    narrow = is_one_by_one(form) or (form.batch == 1 and _is_narrow(form))
+    return _has_vectors(form) or narrow or in_blocks(form)
+
+
+def _has_vectors(form: ProductForm) -> bool:
+    return form.batch > 1 and min(form.m, form.n) == 1
+
+
+def _is_aligned(form: ProductForm) -> bool:
+    """Whether rows along the sum start at multiples of 16 bytes.  Columns are summed of no others."""
+    return form.turned or form.k * ELEMENT_BYTES[form.element] % _VECTOR == 0
 
 
 def _is_narrow(form: ProductForm) -> bool:
@@ -73,61 +108,120 @@ def _is_narrow(form: ProductForm) -> bool:
 
 def is_of_tiles(form: ProductForm) -> bool:
     """Whether tensor cores multiply a small product."""
-    return min(form.m, form.n) > 1 and not is_one_by_one(form)
+    return form.on_tensor_cores and min(form.m, form.n) > 1 and not is_one_by_one(form)
 
 
-def unmeasured_small(product: Product) -> Unmeasured | None:
-    """Why no measurement says what a small product costs; None where one does.
+def _fills_block(form: ProductForm) -> bool:
+    return form.batch > 1 and all(extent in _EXTENTS for extent in (form.m, form.n, form.k))
 
-    The sizes of the sum and of the columns have to be known.  Both figures grow with all other sizes alike,
-    so that hints do.
+
+def unmeasured_small(product: Product, form: ProductForm, moved: Moved) -> Unmeasured | None:
+    """Why no measurement says what a small product with what is around it costs; None where one does.
+
+    The sizes of the sum and of the columns have to be known, but for sums of the columns of matrices.  Both
+    figures grow with all other sizes alike, so that hints do.
     """
     element = product.specs["left"].element
     if element not in _MEASURED:
         return Unmeasured("dtype", f"kernels that multiply {element} were not measured")
     rows, columns, summed = (product.size(role).constant for role in ("left", "right", "summed"))
+    if form.turned and (rows == 1 or columns == 1):
+        return _unmeasured_columns(product, columns == 1)
     if summed is None:
         return Unmeasured("sizes", "how many elements are summed is not known when compiling")
     if rows == 1 or columns == 1:
-        if not all(_lies_along(product, role, "k") for role in ("left", "right")):
+        if not all(product.lies_along(role, "k") for role in ("left", "right")):
             return Unmeasured("strides", "the factors do not lie along the dim that is summed")
+    elif in_blocks(form):
+        return _unmeasured_blocks(product, moved)
     elif columns is None or columns > NARROW:
         return Unmeasured("sizes", f"at most {NARROW} columns, and known when compiling")
-    elif not _lies_along(product, "right", "n") and (
-        "b" in product.dims["right"] or (element == "f32" and columns * summed > _ACROSS)
-    ):
+    elif form.turned and "b" in product.dims["right"] and not _reads_columns(product, columns * summed):
         return Unmeasured("strides", "the right factor does not lie along its columns, and is read often")
     return None
 
 
-def _lies_along(product: Product, role: str, dim: str) -> bool:
-    return product.specs[role].strides[product.dims[role].index(dim)].constant == 1
+def _reads_columns(product: Product, elements: int) -> bool:
+    """Whether reading so many elements of a turned right factor one by one was measured."""
+    return elements <= _ACROSS and product.lies_along("right", "k")
+
+
+def _unmeasured_columns(product: Product, left: bool) -> Unmeasured | None:
+    """The same of a matrix times a vector whose columns are summed.  ``left``: whether it is the left
+    factor."""
+    role, along = ("left", "m") if left else ("right", "n")
+    spec, dims = product.specs[role], product.dims[role]
+    distance = spec.strides[dims.index("k")].constant
+    if not product.lies_along(role, along):
+        return Unmeasured("strides", "neither rows nor columns of the matrix lie together")
+    if distance is None or distance * spec.element_bytes % _VECTOR:
+        return Unmeasured("strides", "rows of the matrix do not start at multiples of 16 bytes")
+    return None
+
+
+def _unmeasured_blocks(product: Product, moved: Moved) -> Unmeasured | None:
+    """The same of a batch of matrices, each of which one block holds."""
+    roles = ("left", "right")
+    if None in (product.size(role).constant for role in roles):
+        return Unmeasured("sizes", "matrices whose sizes are not known when compiling")
+    for role in roles:
+        strides = [s.constant for s in product.specs[role].strides[-2:]]
+        vector = _VECTOR // product.specs[role].element_bytes
+        if 1 not in strides or any(s is None or (s != 1 and s % vector) for s in strides):
+            return Unmeasured("strides", "rows of a factor do not start at multiples of 16 bytes")
+    return roofline.unmeasured_around(moved)
+
+
+def margin(form: ProductForm, library: float) -> float:
+    """The part of ``library`` microseconds that a kernel is to take at most, with nothing in front."""
+    if _has_vectors(form) and library >= _LONG:
+        return _MARGIN_VECTORS
+    return roofline.margin(library)
 
 
 def kernel_microseconds(form: ProductForm, moved: int, hardware: Hardware) -> float:
     """Of a small product as a kernel that moves ``moved`` bytes, beside its launch."""
-    bytes_take, reading = moved / (hardware.bandwidth * _KERNEL * 1e3), 0.0
+    reached = _KERNEL_VECTORS if _has_vectors(form) and _is_aligned(form) else _KERNEL
+    bytes_take, computing = moved / (hardware.bandwidth * reached * 1e3), 0.0
     results = form.batch * form.m * form.n
     if is_one_by_one(form):
         accesses = results / math.gcd(form.n, _ACCESS // ELEMENT_BYTES[form.element])
-        reading = accesses * form.k * _CLOCKS / (hardware.sm_count * hardware.clock * 1e3)
+        computing = accesses * form.k * _clocks(form) / (hardware.sm_count * hardware.clock * 1e3)
+    elif in_blocks(form):
+        exact = form.m * form.n * form.k * _BLOCK_EXACT if form.element == "f32" else 0.0
+        turned = _BLOCK_TURNED if form.turned and exact else 1.0
+        computing = form.batch * (_BLOCK + exact) * turned
+    elif form.turned and _has_vectors(form):
+        programs = form.batch * -(-max(form.m, form.n) // _COLUMNS)
+        bytes_take *= max(1.0, _PROGRAMS * hardware.full_grid / max(1, programs))
     elif results < hardware.full_grid:  # a program for each
         bytes_take *= hardware.full_grid / max(1, results)
-    return max(bytes_take, reading) + _KERNEL_STARTS
+    return max(bytes_take, computing) + _KERNEL_STARTS
+
+
+def _clocks(form: ProductForm) -> float:
+    """In which a multiprocessor reads two factors for an access to results."""
+    if form.n % 4:
+        clocks = _CLOCKS
+    elif form.batch == 1 and form.n > 8 and form.element == "f32" and not form.turned:
+        clocks = _TWO_ROWS
+    else:
+        clocks = _SHARED
+    return clocks + (_CLOCKS_TURNED * form.k if form.turned else 0.0)
 
 
 def library_microseconds(form: ProductForm, moved: int, hardware: Hardware) -> float:
     """Of a small product as a call of the library that moves ``moved`` bytes, beside its launch."""
     few, many = sorted((form.m, form.n))
-    reached = _LIBRARY
+    single, reached = form.element == "f32", _LIBRARY
     if form.batch == 1:
-        programs = many * _ROW
+        programs = many * (_ROW_EXACT + form.k * _ROW_SUMMED if single else _ROW)
     elif few > 1:
-        programs = form.batch * _MATRIX
+        programs = form.batch * (_MATRIX + form.m * form.n * form.k * _MULTIPLIED if single else _HALVES)
     elif many == 1:
-        programs = form.batch * (_VECTOR + _ELEMENT * form.k)
-    elif form.element == "f32":
-        programs, reached = form.batch * _VECTOR, _LIBRARY_VECTORS
+        programs = form.batch * (_VECTORS + _ELEMENT * form.k)
+    elif single:
+        programs, reached = form.batch * _VECTORS, _LIBRARY_VECTORS
     else:
-        programs = form.batch * _HALVES
+        programs, reached = form.batch * _HALVES, _LIBRARY_HALVES
     return max(moved / (hardware.bandwidth * reached * 1e3), programs) + _LIBRARY_STARTS

@@ -79,7 +79,9 @@ class ProductForm:
     ``left_slots``, ``right_slots``: scalar operations on each element of an operand before it is multiplied.
     ``sums``: products that share the blocks.  ``beside``: tensors of m x n elements that are read.
     ``behind``: scalar operations on each result.  ``streams``: whether descriptors can copy both factors and
-    the result.  ``images``: whether the left factor is images, whose points are the rows.
+    the result.  ``images``: whether the left factor is images, whose points are the rows.  ``turned``:
+    whether the right factor does not lie along its columns; of a matrix times a vector, whether the matrix
+    does not lie along the sum.
     """
 
     m: int
@@ -97,6 +99,7 @@ class ProductForm:
     behind: int = 0
     streams: bool = False
     images: bool = False
+    turned: bool = False
 
     @property
     def on_tensor_cores(self) -> bool:

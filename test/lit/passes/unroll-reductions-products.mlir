@@ -132,3 +132,49 @@ module attributes {fuse.device = "cuda:0"} {
     return %r : tensor<100x8xf32>
   }
 }
+
+// -----
+
+// Must not fire: a program multiplies matrices that fill a block where the right one does not lie along its columns.
+// CHECK-LABEL: func.func private @turned
+// CHECK: fuse.dot
+module attributes {fuse.device = "cuda:0"} {
+  func.func @main(%x: tensor<100x16x16xf32>, %w: tensor<100x16x16xf32, #fuse.layout<"100,16,16", "256,1,16", "0", "">>) -> tensor<100x16x16xf32> {
+    %o = "fuse.empty"() {syms = []} : () -> tensor<100x16x16xf32>
+    %y = call @turned(%x, %w, %o) : (tensor<100x16x16xf32>, tensor<100x16x16xf32, #fuse.layout<"100,16,16", "256,1,16", "0", "">>, tensor<100x16x16xf32>) -> tensor<100x16x16xf32>
+    return %y : tensor<100x16x16xf32>
+  }
+  func.func private @turned(%x: tensor<100x16x16xf32>, %w: tensor<100x16x16xf32, #fuse.layout<"100,16,16", "256,1,16", "0", "">>, %o: tensor<100x16x16xf32>) -> tensor<100x16x16xf32> attributes {fuse.kernel, fuse.dims = {d0 = "100", d1 = "16", d2 = "16", d3 = "16"}, fuse.ties = array<i64: 2>} {
+    %true = arith.constant true
+    %zero = arith.constant 0.0 : f32
+    %a = "fuse.load"(%x, %true, %zero) {at = ["d0", "d1", "d3"]} : (tensor<100x16x16xf32>, i1, f32) -> f32
+    %b = "fuse.load"(%w, %true, %zero) {at = ["d0", "d3", "d2"]} : (tensor<100x16x16xf32, #fuse.layout<"100,16,16", "256,1,16", "0", "">>, i1, f32) -> f32
+    %s1 = "fuse.dot"(%a, %b) {over = ["d3"]} : (f32, f32) -> f32
+    %r = "fuse.store"(%o, %s1, %true) {at = ["d0", "d1", "d2"], mode = "set"} : (tensor<100x16x16xf32>, f32, i1) -> tensor<100x16x16xf32>
+    return %r : tensor<100x16x16xf32>
+  }
+}
+
+// -----
+
+// The same, where the right one is computed in the kernel: how it lies is not asked.
+// CHECK-LABEL: func.func private @computed
+// CHECK-COUNT-16: arith.mulf
+// CHECK-NOT: fuse.dot
+module attributes {fuse.device = "cuda:0"} {
+  func.func @main(%x: tensor<100x16x16xf32>, %w: tensor<100x16x16xf32, #fuse.layout<"100,16,16", "256,1,16", "0", "">>) -> tensor<100x16x16xf32> {
+    %o = "fuse.empty"() {syms = []} : () -> tensor<100x16x16xf32>
+    %y = call @computed(%x, %w, %o) : (tensor<100x16x16xf32>, tensor<100x16x16xf32, #fuse.layout<"100,16,16", "256,1,16", "0", "">>, tensor<100x16x16xf32>) -> tensor<100x16x16xf32>
+    return %y : tensor<100x16x16xf32>
+  }
+  func.func private @computed(%x: tensor<100x16x16xf32>, %w: tensor<100x16x16xf32, #fuse.layout<"100,16,16", "256,1,16", "0", "">>, %o: tensor<100x16x16xf32>) -> tensor<100x16x16xf32> attributes {fuse.kernel, fuse.dims = {d0 = "100", d1 = "16", d2 = "16", d3 = "16"}, fuse.ties = array<i64: 2>} {
+    %true = arith.constant true
+    %zero = arith.constant 0.0 : f32
+    %a = "fuse.load"(%x, %true, %zero) {at = ["d0", "d1", "d3"]} : (tensor<100x16x16xf32>, i1, f32) -> f32
+    %b = "fuse.load"(%w, %true, %zero) {at = ["d0", "d3", "d2"]} : (tensor<100x16x16xf32, #fuse.layout<"100,16,16", "256,1,16", "0", "">>, i1, f32) -> f32
+    %c = arith.maximumf %b, %zero : f32
+    %s1 = "fuse.dot"(%a, %c) {over = ["d3"]} : (f32, f32) -> f32
+    %r = "fuse.store"(%o, %s1, %true) {at = ["d0", "d1", "d2"], mode = "set"} : (tensor<100x16x16xf32>, f32, i1) -> tensor<100x16x16xf32>
+    return %r : tensor<100x16x16xf32>
+  }
+}

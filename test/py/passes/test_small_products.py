@@ -74,3 +74,37 @@ def test_what_is_computed_around_them():
         return torch.baddbmm(c, x.relu() + 1, w.tanh(), beta=0.5).sigmoid()
 
     made(function, torch.randn(6, 5, 8), torch.randn(6, 8, 4), torch.randn(6, 5, 4))
+
+
+#: What chooses the tile, a product, and its factors.
+TILED = {
+    "weighed rows of several matrices": ("weighed-rows", "nk,nkm->nm", ((16901, 5), (16901, 5, 16))),
+    "columns that step over": ("columns-step-over", "bij,bkj->bik", ((301, 8, 8), (301, 8, 8))),
+    "two rows of a thread": ("rows-share-reads", "ij,jk->ik", ((203, 16), (16, 16))),
+    "blocks": ("blocks-of-products", "bij,bkj->bik", ((6, 16, 16), (6, 16, 16))),
+}
+
+
+@pytest.mark.parametrize("name", TILED)
+def test_numbers_of_tiles(name):
+    rule, spec, shapes = TILED[name]
+    options = {"products": "generated", "interpret_level": "tiled", "hardware": "h200"}
+    compiled = check(lambda *args: torch.einsum(spec, *args), *map(torch.randn, shapes), **options)
+    (graph,) = compiled.graphs
+    assert [r.rule for r in graph.remarks.items if r.pass_name == "choose-tiling"] == [rule]
+
+
+def test_weighed_rows_of_unknown_number():
+    compiled = Compiled(
+        lambda x, w: torch.einsum("nk,nkm->nm", x, w),
+        {"products": "generated", "interpret_level": "tiled", "hardware": "h200"},
+        dynamic=None,
+    )
+    for rows in (17, 5):
+        x, w = torch.randn(2113, rows), torch.randn(2113, rows, 64)
+        torch._dynamo.mark_dynamic(x, 1)
+        torch._dynamo.mark_dynamic(w, 1)
+        want = torch.einsum("nk,nkm->nm", x.double(), w.double())
+        torch.testing.assert_close(compiled(x, w).double(), want, rtol=1e-5, atol=1e-5)
+    (graph,) = compiled.graphs
+    assert "weighed-rows" in [r.rule for r in graph.remarks.items]
