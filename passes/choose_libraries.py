@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 from typing import ClassVar, Literal
 
-from ..compiler.analysis.contraction.chains import ChainCost, chains_of, cost_of
+from ..compiler.analysis.contraction.chains import ChainCost, chains_of, cost_of, wide_chains_of
 from ..compiler.analysis.contraction.few_rows import FewRows
 from ..compiler.analysis.contraction.plan import plan_of
 from ..compiler.analysis.contraction.product import Product
@@ -14,7 +14,7 @@ from ..compiler.base.hardware import Hardware
 from ..compiler.base.options import Products
 from ..compiler.base.remarks import Remarks
 from ..compiler.index import Facts
-from ..compiler.ir.kernel import string
+from ..compiler.ir.kernel import WIDE, string
 from ..compiler.ir.sizes import hints_of
 from ..compiler.ir.storage import device_of
 from ..compiler.mlir import ir
@@ -79,7 +79,10 @@ class ChooseLibraries(AnalysisPass):
     Products that sum along each other's columns are weighed as a whole (rule ``chain``): two matrices times
     each other, of at least 4096 rows and at most 128 columns, with what is computed between them, which
     nothing else reads.  Each product of a chain becomes a kernel where one kernel of all is estimated to take
-    at most as much of the time of the calls and the kernels between them (``chains.py``).
+    at most as much of the time of the calls and the kernels between them (``chains.py``).  With at most 256
+    columns and summed elements, a chain needs a block of 128 rows for every second multiprocessor, weights
+    that descriptors can copy, and no reduction between its products (``wide.py``).  ``fuse.wide`` marks its
+    kernels, so that fusion makes them one.
 
     On a GPU, ``auto`` makes kernels of all products that sum at most 4 elements, of any sizes and types (rule
     ``short``): transforms of points and colours, products of small matrices, outer products.  Such a product
@@ -136,6 +139,8 @@ class ChooseLibraries(AnalysisPass):
                 kernel = product_kernel(program, symbols, call, callee, product)
                 if self.products == "auto" and choice.rule != "short":
                     remember_call(kernel, callee, product)
+                if chain is not None and chain.wide:
+                    kernel.attributes[WIDE] = ir.UnitAttr.get()
         program.erase_unused()
 
     def _product(self, call: ir.Operation, program: Program) -> Product | None:
@@ -155,13 +160,14 @@ class ChooseLibraries(AnalysisPass):
         if self.products != "auto" or self.tensor_cores != "all":
             return {}
         products = {number: self._product(call, program) for number, call in enumerate(calls)}
-        found = {}
-        for chain in chains_of([p for p in products.values() if p is not None], around):
-            cost = cost_of(chain, around, hardware)
-            if cost.pays:
-                chosen = {product.result for product in chain.products}
-                found.update({n: cost for n, p in products.items() if p is not None and p.result in chosen})
-        return found
+        given = [p for p in products.values() if p is not None]
+        found = dict[ir.Value, ChainCost]()
+        for wide in (True, False):
+            left = [p for p in given if p.result not in found]
+            chains = wide_chains_of(left, around, hardware) if wide else chains_of(left, around)
+            costs = [(chain, cost_of(chain, around, hardware)) for chain in chains]
+            found |= {p.result: cost for chain, cost in costs if cost.pays for p in chain.products}
+        return {n: found[p.result] for n, p in products.items() if p is not None and p.result in found}
 
     def _choice(self, product: Product, around: Surroundings, known: Facts, hardware: Hardware) -> _Choice:
         """Whether a product becomes a kernel, and why."""

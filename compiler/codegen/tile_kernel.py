@@ -89,13 +89,14 @@ class TileKernel(TileStreams):
 
     def _blocks_in_turn(self) -> list[Expr]:
         """The code of a program that goes through blocks: its own number, then every ``programs``-th one.
-        Where nothing is summed in a loop, what all blocks have in common is computed before, and Triton
-        copies what the next block reads while it computes one.
+        Where nothing is summed in a loop, what all blocks have in common is computed before, as far as a
+        program holds it, and Triton copies what the next block reads while it computes one.
         """
         builder, tile = self.builder, self.tile
         self._bases()
         self._describe()
-        common = self.plan.common() if tile.looped is None else set[ir.Operation]()
+        again = self._for_each_block()
+        common = self.plan.common(again) if tile.looped is None else set[ir.Operation]()
         for op in self.plan.ops:
             if op in common:
                 self._emit(op)

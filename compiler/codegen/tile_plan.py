@@ -2,7 +2,7 @@
 Reads IR and changes nothing.
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from ..ir.kernel import REDUCTIONS, Kernel, over
 from ..ir.tile import Tile
@@ -90,9 +90,9 @@ class KernelPlan:
                         needed.add(owner.operation)
         return [op for op in self.ops if op in needed]
 
-    def common(self) -> set[ir.Operation]:
+    def common(self, again: Collection[ir.Operation] = ()) -> set[ir.Operation]:
         """The ops that do the same in all programs: they run over no grid axis, read nothing that the kernel
-        writes, write nothing and assert nothing.
+        writes, write nothing and assert nothing.  ``again``: those that are computed for each block.
         """
         cut = {i for i, axis in enumerate(self.tile.axes) if axis.kind == "grid"}
         written = {access.argument for access in self.kernel.stores}
@@ -100,7 +100,13 @@ class KernelPlan:
         found = set[ir.Operation]()
         for op in self.ops:
             made = all(isinstance(v.owner, ir.Block) or v.owner.operation in found for v in op.operands)
-            if made and not cut & {*self.axes[op]} and op not in kept and op.name not in (*STORES, *ASSERTS):
+            if (
+                op not in again
+                and made
+                and not cut & {*self.axes[op]}
+                and op not in kept
+                and op.name not in (*STORES, *ASSERTS)
+            ):
                 found.add(op)
         return found
 

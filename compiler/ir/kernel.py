@@ -20,6 +20,9 @@ MOST_POINTS = 2**52
 #: Ops that remove the dims ``over`` from their operand's dim set.
 REDUCTIONS = reductions(lambda op: not op.keeps)
 
+#: The attribute of a kernel that is a product of a wide chain (``analysis/contraction/wide.py``).
+WIDE = "fuse.wide"
+
 
 def natural(name: str) -> tuple[str, int]:
     """Sort key that puts d2 before d10."""

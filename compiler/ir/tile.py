@@ -36,9 +36,10 @@ class Tile:
     ``group``: how many blocks of the last but one grid axis programs go through before the next block of the
     last one.  1: all blocks of the last grid axis first.  ``programs``: so many programs go through all
     blocks of the grid, and copy tiles by descriptors where they sum in a loop
-    (``codegen/products/tile_streams.py``).  0: a program for each block.  ``again``: between two reductions
-    of a row that it holds, a loop keeps what it has loaded, and computes again what it made of that
-    (``codegen/tile_again.py``).
+    (``codegen/products/tile_streams.py``).  0: a program for each block.  ``copied``: where such programs sum
+    in no loop, descriptors copy the factors that all blocks have in common, again for each block, as no
+    program holds them all.  ``again``: between two reductions of a row that it holds, a loop keeps what it
+    has loaded, and computes again what it made of that (``codegen/tile_again.py``).
     """
 
     axes: tuple[Axis, ...]
@@ -47,6 +48,7 @@ class Tile:
     group: int = 1
     programs: int = 0
     again: bool = False
+    copied: bool = False
 
     def axis_of(self, dim: str) -> int:
         """Number of the axis that holds ``dim``."""
@@ -91,6 +93,8 @@ class Tile:
             return f"expected 0 or more programs, got {self.programs}"
         if self.again and not {"looped", "resident"} <= {axis.kind for axis in self.axes}:
             return "expected a looped and a resident axis where rows are computed again"
+        if self.copied and (not self.programs or self.looped is not None):
+            return "expected programs and no looped axis where factors are copied for each block"
         return None
 
     def attribute(self) -> ir.DictAttr:
@@ -116,6 +120,8 @@ class Tile:
             entries["programs"] = _integer(self.programs)
         if self.again:
             entries["again"] = ir.UnitAttr.get()
+        if self.copied:
+            entries["copied"] = ir.UnitAttr.get()
         return ir.DictAttr.get(entries)
 
     @staticmethod
@@ -135,7 +141,7 @@ class Tile:
         group = _number(named, "group") if "group" in named else 1
         programs = _number(named, "programs") if "programs" in named else 0
         numbers = _number(named, "num_warps"), _number(named, "num_stages")
-        return Tile(tuple(axes), *numbers, group, programs, "again" in named)
+        return Tile(tuple(axes), *numbers, group, programs, "again" in named, "copied" in named)
 
 
 def _number(named: dict[str, ir.Attribute], key: str) -> int:

@@ -7,7 +7,7 @@ The layers of a narrow network are such a chain, and a softmax of a product that
 As calls of the library, each product writes its result to memory, and what is computed of it reads it again.
 As one kernel (``fusion/columns.py``), a program holds all columns of a block of rows: only the first rows,
 the weights and the last result are moved.  So a chain is weighed as a whole.  Each of its products by itself
-would lose against the library.
+would lose against the library.  Chains of more than 128 columns are *wide* (``wide.py``).
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -17,14 +17,16 @@ from ...base.hardware import Hardware
 from ...ir.kernel import REDUCTIONS
 from ...ir.views import root_of, users_of
 from ...mlir import ir
+from . import wide
+from .held import NARROW
 from .plan import plan_of
 from .product import Product
 from .roofline import margin, unmeasured
 from .surroundings import Surroundings
 from .tensor_cores import FEW
 
-#: The most columns of a product of a chain, and its fewest rows.
-_WIDEST, _FEWEST_ROWS = 128, 4096
+#: The fewest rows of a product of a chain.
+_FEWEST_ROWS = 4096
 #: The most kernels between two products.
 _MOST_BETWEEN = 16
 #: The part of tensor cores' peak that products reach which wait for each other, and the part of the bandwidth
@@ -63,13 +65,21 @@ class Chain:
         """All products, those that read nothing of others first."""
         return (*self.first, *(product for product, _ in self.steps))
 
+    @property
+    def is_wide(self) -> bool:
+        """Whether a product has more columns than programs hold the weights of."""
+        return any(map(wide.is_wide, self.products))
+
 
 @dataclass(frozen=True)
 class ChainCost:
-    """Estimates in microseconds: as a kernel, and as calls with the kernels between them."""
+    """Estimates in microseconds: as a kernel, and as calls with the kernels between them.  ``wide``: whether
+    they are of a wide chain.
+    """
 
     kernel: float
     library: float
+    wide: bool = False
 
     @property
     def pays(self) -> bool:
@@ -77,12 +87,26 @@ class ChainCost:
         return self.kernel <= margin(self.library) * self.library
 
 
-def chains_of(products: Sequence[Product], around: Surroundings) -> list[Chain]:
-    """The chains among the products of a module, of products that measurements say something about."""
-    narrow = {product.result: product for product in products if _is_narrow(product, around)}
+def wide_chains_of(products: Sequence[Product], around: Surroundings, hardware: Hardware) -> list[Chain]:
+    """The wide chains among the products of a module, of products that measurements say something about."""
+    if not any(map(wide.is_wide, products)):
+        return []
+    copied = [
+        p for p in products if _is_narrow(p, around, wide.WIDEST) and wide.is_copied(p, around, hardware)
+    ]
+    return [chain for chain in chains_of(copied, around, wide.WIDEST) if chain.is_wide]
+
+
+def chains_of(products: Sequence[Product], around: Surroundings, widest: int = NARROW) -> list[Chain]:
+    """The chains among the products of a module that have at most ``widest`` columns, of products that
+    measurements say something about.
+    """
+    narrow = {product.result: product for product in products if _is_narrow(product, around, widest)}
     if len(narrow) < 2:
         return []
     steps = {r: step for r, p in narrow.items() if (step := _step(p, narrow, around)) is not None}
+    if widest > NARROW:
+        steps = {r: step for r, step in steps.items() if _holds_one(step, around)}
     read = {maker.result for step in steps.values() for maker in step.makers}
     return [_ending_with(result, narrow, steps) for result in steps if result not in read]
 
@@ -111,24 +135,30 @@ def cost_of(chain: Chain, around: Surroundings, hardware: Hardware) -> ChainCost
         cost = around.cost(product)
         plan = plan_of(product, cost, around.hints, hardware)
         form = plan.form
-        library += plan.library_microseconds(cost)
+        called = plan.library_microseconds(cost)
+        library += wide.library_microseconds(called, product, around, hardware) if chain.is_wide else called
         flops += 2.0 * form.m * form.n * form.k / hardware.flops_per_second(form.element)
         moved |= {root for v in (*product.operands, product.result) if (root := root_of(v)) not in inner}
     for _, step in chain.steps:
         if step.reduces:  # a kernel of its own, which reads one result and writes another
             between = 2 * around.bytes_of(step.makers[0].result)
             library += between / (hardware.bandwidth * 1e3) + hardware.launch
+    if chain.is_wide:
+        kernel = wide.kernel_microseconds(chain.products, sum(map(around.bytes_of, moved)), hardware)
+        return ChainCost(kernel + _STARTS + hardware.launch, library, wide=True)
     moving = sum(map(around.bytes_of, moved)) / (hardware.bandwidth * _BANDWIDTH * 1e3)
     kernel = moving + flops / _REACHED * 1e6 + _STARTS + hardware.launch
     return ChainCost(kernel, library)
 
 
-def _is_narrow(product: Product, around: Surroundings) -> bool:
-    """Whether it multiplies two matrices, to many rows of so few columns that a program holds them all."""
+def _is_narrow(product: Product, around: Surroundings, widest: int) -> bool:
+    """Whether it multiplies two matrices, to many rows of so few columns that a program holds them all: at
+    most ``widest``.
+    """
     if product.dims["left"] != "mk" or product.dims["right"] != "kn" or product.unsupported() is not None:
         return False
     rows, columns = (product.size(role).constant for role in ("left", "right"))
-    if rows is None or columns is None or columns > _WIDEST or rows < _FEWEST_ROWS:
+    if rows is None or columns is None or columns > widest or rows < _FEWEST_ROWS:
         return False
     alone = replace(around.cost(product), reduced=False, behind=None)  # what is around it is of the chain
     reason = unmeasured(product, alone)
@@ -160,6 +190,13 @@ def _step(product: Product, narrow: Mapping[ir.Value, Product], around: Surround
     reduces = any(op.name in REDUCTIONS for v in inner if v in between for op in around.body(between[v]))
     read = {root_of(v) for op in inside - {product.result.owner.operation} for v in around.read_by(op)}
     return _Step(tuple(makers.values()), frozenset(inner), frozenset(read - inner), reduces)
+
+
+def _holds_one(step: _Step, around: Surroundings) -> bool:
+    """Whether a program holds the columns of one product between two, and little is read beside them."""
+    if len(step.makers) > 1 or step.reduces:
+        return False
+    return all(wide.is_little(value, step.makers[0], around) for value in step.outer)
 
 
 def _has_few(product: Product) -> bool:

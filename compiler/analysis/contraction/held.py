@@ -6,6 +6,11 @@ the next, not those of all.
 Where the sums are short, a program can go through several blocks of rows.  It loads the weights once, into
 shared memory, and the rows of the next block while it computes one.  A program for each block would load all
 weights first, and nothing could be computed meanwhile.
+
+Products of more columns have more weights than shared memory holds, and two of them more sums than
+registers hold.  There a program holds the sums of one product, and the columns of the one before as they are
+multiplied, in half the registers.  Descriptors copy the weights of one product after the other, which takes
+no registers on the way.
 """
 
 from collections.abc import Hashable, Iterator, Mapping, Sequence
@@ -35,6 +40,9 @@ _SCALAR_SUMS = 16
 #: multiprocessor; the fewest rows of a warp; the fewest blocks of a program.  Fewer warps may be at work
 #: where the weights have so many times the bytes of a block of rows.
 _STAGES_IN_TURN, _WARPS_IN_TURN, _WARP_ROWS, _FEWEST_BLOCKS, _HEAVY = (2, 1), 16, 16, 1.5, 8
+#: Rows and warps of programs that copy weights for each block; the most columns of products that do not need
+#: that; the fewest blocks for each program.
+COPYING_ROWS, _COPYING_WARPS, NARROW, _FEWEST_COPYING = 128, 8, 128, 0.5
 
 #: What names the columns of a product.
 Name = TypeVar("Name", bound=Hashable)
@@ -67,21 +75,24 @@ def peak_columns(products: Sequence[Columns[Name]], extents: Mapping[Name, int])
 @dataclass(frozen=True)
 class Resident:
     """What a program reads, in bytes of shared memory.  ``weights``: the same for all blocks of rows;
-    ``row``: of each row; ``result``: what is stored of each row.  ``summed``: the points of a
-    block of all that the first product sums.
+    ``row``: of each row; ``result``: what is stored of each row.  ``summed``: the points of a block of all
+    that the first product sums.  ``largest``: of the factors among the weights that descriptors can copy, the
+    largest; ``kept``: all other matrices among them.
     """
 
     weights: int
     row: int
     result: int
     summed: int
+    largest: int = 0
+    kept: int = 0
 
 
 @dataclass(frozen=True)
 class HeldBlocks:
     """Blocks of a program that holds all columns of something: those of the other sides, in order.
     ``least``: the fewest points of a block of columns.  ``programs``: so many programs go through all blocks;
-    0: a program for each block.
+    0: a program for each block.  ``copied``: they copy weights again for each block.
     """
 
     free: tuple[int, ...]
@@ -90,6 +101,7 @@ class HeldBlocks:
     num_stages: int
     least: int
     programs: int = 0
+    copied: bool = False
 
 
 @dataclass(frozen=True)
@@ -139,7 +151,8 @@ def held_blocks(form: HeldForm, hardware: Hardware, spilled: int = 0) -> HeldBlo
     """The blocks of a kernel.  None where the sums do not fit in registers.  ``spilled``: as in
     ``blocks_for``.
     """
-    found = [*_going_through(form, hardware), *_one_each(form, hardware)]
+    others = _copying(form, hardware) or _one_each(form, hardware)
+    found = [*_going_through(form, hardware), *others]
     return found[min(spilled, len(found) - 1)] if found else None
 
 
@@ -157,6 +170,28 @@ def _going_through(form: HeldForm, hardware: Hardware) -> list[HeldBlocks]:
         and (in_turn := _in_turn(form, form.resident, blocks, hardware)) is not None
     ]
     return sorted(found, key=lambda blocks: (-blocks.programs * blocks.num_warps, blocks.free[0]))
+
+
+def _copying(form: HeldForm, hardware: Hardware) -> list[HeldBlocks]:
+    """Blocks that programs go through which copy weights again for each: of chains of more than ``NARROW``
+    columns, with at least a block for every second multiprocessor.
+    """
+    resident = form.resident
+    if resident is None or not resident.largest or not hardware.descriptors or form.widest <= NARROW:
+        return []
+    others = free_blocks(form.free[1:], form.least)
+    blocks = HeldBlocks(
+        (COPYING_ROWS, *others), resident.summed, _COPYING_WARPS, 1, form.aligned, hardware.sm_count, copied=True
+    )
+    held = _sums(form.widest, blocks, hardware), _sums(form.aligned_peak, blocks, hardware)
+    shared = resident.largest + resident.kept + SPARE_BYTES
+    fits = shared <= hardware.shared_bytes and held[0] <= _MOST_SUMS and held[1] <= 2 * _MOST_SUMS
+    return [blocks] if fits and fills_copying(form.free[0], hardware) else []
+
+
+def fills_copying(rows: int, hardware: Hardware) -> bool:
+    """Whether there are blocks of rows for programs that copy weights for each."""
+    return -(-rows // COPYING_ROWS) >= _FEWEST_COPYING * hardware.sm_count
 
 
 def _one_each(form: HeldForm, hardware: Hardware) -> list[HeldBlocks]:

@@ -24,12 +24,13 @@ _NONE: frozenset[str] = frozenset()
 
 class _Product(NamedTuple):
     """The dims that a product sums, those of its result, and its rows and its columns: those that one factor
-    has alone.
+    has alone.  ``wide``: whether it is part of a wide chain.
     """
 
     over: frozenset[str]
     kept: frozenset[str]
     sides: tuple[frozenset[str], frozenset[str]]
+    wide: bool
 
 
 def held_by_products(t: FusionTrial, crossed: Iterable[frozenset[str]]) -> frozenset[str]:
@@ -68,7 +69,7 @@ def held_by_products(t: FusionTrial, crossed: Iterable[frozenset[str]]) -> froze
 def _product(plan: FusionPlan, instance: Instance, x: Crossing) -> _Product:
     over = plan.image(instance, x.over)
     left, right = (plan.image(instance, dims) - over for dims in x.operands)
-    return _Product(over, plan.image(instance, x.dims) - over, (left - right, right - left))
+    return _Product(over, plan.image(instance, x.dims) - over, (left - right, right - left), x.wide)
 
 
 def _fit(t: FusionTrial, products: list[_Product], columns: set[frozenset[str]]) -> bool:
@@ -82,7 +83,8 @@ def _fit(t: FusionTrial, products: list[_Product], columns: set[frozenset[str]])
         for p in products
     ]
     summed = {product.summed for product in made}
-    most, few = limits.columns if summed == {None} else limits.chained, limits.block[0]
+    chained = limits.wide if all(product.wide for product in products) else limits.chained
+    most, few = limits.columns if summed == {None} else chained, limits.block[0]
     last = {product.made for product in made if product.summed is not None} - summed
     least = {c: 1 if c in last else few for c in columns}  # few columns of other products are no tiles
     extents = {along: points(plan.extents, along).constant for along in columns}

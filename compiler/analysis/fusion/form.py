@@ -49,6 +49,7 @@ class Limits:
     columns:        most columns of products that a program holds, because something reduces along them.
     chained:        most columns of each product, where another product sums along them.  Each program reads
                     all weights: wider ones would take longer than the traffic that is saved.
+    wide:           the same of products that ``choose-libraries`` has found to be a wide chain.
     many, depth:    such a kernel has at least ``many`` rows, or its products sum at most ``depth`` elements.
     slots_per_byte: issue slots that take as long as moving one byte (an H200 has about 7; less is safer).
     """
@@ -68,6 +69,7 @@ class Limits:
     numbers: int = 6 * 8192
     columns: int = 512
     chained: int = 128
+    wide: int = 256
     many: int = 4096
     depth: int = 256
 

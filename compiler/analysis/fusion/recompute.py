@@ -108,14 +108,14 @@ def _visits(t: FusionTrial, own: frozenset[str], over: frozenset[str], blocks: b
     ``over``.
 
     A program of a product (``blocks``) computes an operand once for its block of the dims that the operand
-    lacks.
+    lacks, and for all points of those that it holds.
     """
     plan = t.planned
     if not blocks or own == over:
         return t.estimate(points(plan.extents, over))
     rows = t.estimate(points(plan.extents, own & plan.parallel))
     few, block = t.limits.block
-    times = -(-t.estimate(points(plan.extents, over - own)) // (few if rows <= few else block))
+    times = -(-t.estimate(points(plan.extents, over - own - t.holds)) // (few if rows <= few else block))
     return t.estimate(points(plan.extents, own)) * times
 
 

@@ -12,7 +12,7 @@ from functools import cached_property, lru_cache
 
 from ...index import Expr, const
 from ...ir.defining import is_true
-from ...ir.kernel import Kernel, over, string
+from ...ir.kernel import WIDE, Kernel, over, string
 from ...mlir import ir
 
 #: Scalar operations that cost more than one issue slot, in slots (a special-function unit runs at a quarter
@@ -60,12 +60,15 @@ class Write:
 
 @dataclass(frozen=True)
 class Crossing:
-    """A reduction or scan: the dims it crosses, those of all its operands together, and those of each."""
+    """A reduction or scan: the dims it crosses, those of all its operands together, and those of each.
+    ``wide``: whether it is the product of a wide chain (``contraction/wide.py``).
+    """
 
     op: str
     over: tuple[str, ...]
     dims: frozenset[str]
     operands: tuple[frozenset[str], ...]
+    wide: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,7 +114,9 @@ class Summary:
         if returned:
             raise ValueError(f"result {min(returned.values())} of kernel {kernel.name} is not stored by it")
         crossings = tuple(
-            Crossing(op.name, over(op), kernel.op_dims[op], _operand_dims(kernel, op))
+            Crossing(
+                op.name, over(op), kernel.op_dims[op], _operand_dims(kernel, op), WIDE in func.attributes
+            )
             for op in (*kernel.reductions, *kernel.scans)
         )
         names = [op.operation.name for op in body]

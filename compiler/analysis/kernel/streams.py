@@ -1,11 +1,12 @@
-"""Kernels whose tiles can be copied by descriptors: one product of two matrices that lie in memory whole.
+"""Kernels whose tiles can be copied by descriptors: one product of two matrices that lie in memory whole, and
+chains of products whose weights do.
 
 From Hopper on, one instruction copies a tile of a matrix between memory and shared memory.  A *descriptor*
 says where the matrix lies.  The copy takes no registers, and leaves out what lies outside of the matrix.
 Rows must start at multiples of 16 bytes.
 """
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 from ...ir.defining import defining_op, is_true
@@ -15,6 +16,8 @@ from ...mlir import ir
 
 #: Bytes of which the start of a row is a multiple.
 _ALIGNED = 16
+#: Bytes of a row of shared memory.
+_ROW = 128
 #: Bytes of an element.
 _WIDE = 2
 
@@ -46,6 +49,17 @@ def streams_of(kernel: Kernel) -> Mapping[ir.Operation, Stream] | None:
         return None
     found = {a.op: stream for a in (*factors, store) if (stream := _stream(kernel, a)) is not None}
     return found if len(found) == 3 else None
+
+
+def streams_of_weights(kernel: Kernel, rows: Collection[str]) -> Mapping[ir.Operation, Stream]:
+    """The loads of factors that do not run over ``rows``, as far as they are plain accesses of whole matrices
+    of 16-bit elements in rows of at least 128 bytes (``aligned_columns`` says why).
+    """
+    loads = {defining_op(factor, "fuse.load") for product in kernel.products for factor in product.operands}
+    weights = [a for a in kernel.loads if a.op in loads and kernel.op_dims[a.op].isdisjoint(rows)]
+    plain = [a for a in weights if is_true(a.op.operands[1])]
+    found = {a.op: stream for a in plain if (stream := _stream(kernel, a)) is not None}
+    return {op: s for op, s in found.items() if (kernel.dims[s.dims[1]].constant or 0) * _WIDE >= _ROW}
 
 
 def streams(spec: TensorSpec) -> bool:

@@ -1,5 +1,7 @@
 """Rules for products whose columns a program holds: of softmaxes and norms of products, and of chains."""
 
+from dataclasses import replace
+
 from ...base.hardware import Hardware
 from ...ir.tile import Tile
 from ..contraction.held import HeldBlocks, held_blocks
@@ -17,7 +19,22 @@ def rows_in_turn(subject: Products, hardware: Hardware) -> Tile | None:
     nothing meanwhile.  Raises ``NoTiling`` as ``held_columns``.
     """
     blocks = _held_blocks(subject, hardware)
-    return None if blocks is None or not blocks.programs else _held_tile(subject, blocks)
+    if blocks is None or not blocks.programs or blocks.copied:
+        return None
+    return _held_tile(subject, blocks)
+
+
+def weights_in_turn(subject: Products, hardware: Hardware) -> Tile | None:
+    """Each multiprocessor has one program, which goes through blocks of rows.  For each it copies the weights
+    of a chain of products to shared memory by descriptors, one after the other.
+
+    When: products of more than 128 columns sum along the columns of other products, whole weights lie in
+    memory as descriptors name them, registers hold the sums of one product and half those of another, and
+    there is a block of rows for every second multiprocessor (``contraction/held.py``).  Why: shared memory
+    holds the weights of one product, and registers no two sums.  Raises ``NoTiling`` as ``held_columns``.
+    """
+    blocks = _held_blocks(subject, hardware)
+    return None if blocks is None or not blocks.copied else _held_tile(subject, blocks)
 
 
 def held_columns(subject: Products, hardware: Hardware) -> Tile | None:
@@ -45,6 +62,7 @@ def _held_blocks(subject: Products, hardware: Hardware) -> HeldBlocks | None:
 def _held_tile(subject: Products, blocks: HeldBlocks) -> Tile:
     free = iter(blocks.free)
     chosen = {c: subject.whole(c, blocks.least) if c.held else next(free) for c in subject.sides}
-    return subject.tile(
+    tile = subject.tile(
         chosen, blocks.k, blocks.num_warps, blocks.num_stages, 1, blocks.programs, blocks.least
     )
+    return replace(tile, copied=blocks.copied)

@@ -29,7 +29,7 @@ from ..contraction.tiles import (
     ranked_blocks,
 )
 from ..kernel.shape import KernelShape
-from ..kernel.streams import streams_of
+from ..kernel.streams import streams_of, streams_of_weights
 from .choice import NoTiling, grid
 
 #: The part that a dim has in a product: of its left operand, of its right one, of both, summed, or none.
@@ -227,18 +227,24 @@ class Products:
         if not whole or not self.chained:
             return None
         blocks = {c: self.whole(c) for c in others}
-        weights = row = result = 0
+        copied = streams_of_weights(kernel, rows.dims)
+        weights = row = result = largest = kept = 0
         for access in (*kernel.loads, *kernel.stores):
             dims = kernel.op_dims[access.op]
-            size = math.prod(n for c, n in blocks.items() if dims & {*c.dims}) * shape.element_bytes(access)
+            sides = [n for c, n in blocks.items() if dims & {*c.dims}]
+            size = math.prod(sides) * shape.element_bytes(access)
             if access in kernel.stores:
                 result = max(result, size)
             elif dims & {*rows.dims}:
                 row += size
             else:
                 weights += size
+                if access.op in copied:
+                    largest = max(largest, size)
+                elif len(sides) > 1:
+                    kept += size
         summed = max((blocks[c] for c in self.summed), default=1)
-        return Resident(weights, row, result, summed) if weights else None
+        return Resident(weights, row, result, summed, largest, kept) if weights else None
 
     def tile(
         self,

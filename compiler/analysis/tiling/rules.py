@@ -37,6 +37,7 @@ FAMILIES: tuple[TilingFamily[Any], ...] = (
         rules=(
             TilingRule("weights-in-slices", few_row_rules.weights_in_slices),
             TilingRule("rows-in-turn", held_rules.rows_in_turn),
+            TilingRule("weights-in-turn", held_rules.weights_in_turn),
             TilingRule("held-columns", held_rules.held_columns),
             TilingRule("blocks-of-products", product_rules.blocks_of_products),
         ),

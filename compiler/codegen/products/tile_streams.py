@@ -1,14 +1,16 @@
-"""Tiles of a product that are copied by descriptors, in programs that go through several blocks and sum in a
-loop.
+"""Tiles of products that are copied by descriptors, in programs that go through several blocks.
 
-``fuse.tile`` with ``programs`` and a looped axis says so.  Each program makes a descriptor of each matrix,
-then loops over its blocks, and inside over what is summed.  Triton makes one loop of both (``tt.flatten``),
-so that the first tiles of the next block are copied while the result of this one is stored.
+``fuse.tile`` with ``programs`` and a looped axis says so of one product.  Each program makes a descriptor of
+each matrix, then loops over its blocks, and inside over what is summed.  Triton makes one loop of both
+(``tt.flatten``), so that the first tiles of the next block are copied while the result of this one is stored.
+
+``copied`` says so of the weights of a chain of products, which a program has in shared memory one after the
+other.  They take no registers on their way, which the sums and the columns between two products need.
 """
 
 from collections.abc import Mapping
 
-from ...analysis.kernel.streams import Stream, streams_of
+from ...analysis.kernel.streams import Stream, streams_of, streams_of_weights
 from ...ir.dialects import tt
 from ...ir.kernel import Kernel
 from ...ir.layout import memory_element
@@ -33,7 +35,12 @@ class TileStreams(TileProducts):
                 "programs that go through several blocks need a product of tiles (fuse.dot)",
                 kernel.func.location,
             )
-        found = streams_of(kernel) if tile.programs and tile.looped is not None else {}
+        found: Mapping[ir.Operation, Stream] | None = {}
+        if tile.copied:
+            cut = {dim for axis in tile.axes if axis.kind == "grid" for dim in axis.dims}
+            found = streams_of_weights(kernel, cut)
+        elif tile.programs and tile.looped is not None:
+            found = streams_of(kernel)
         if found is None:
             raise TilingError(
                 "programs that go through several blocks and sum in a loop need one product of two matrices "
@@ -64,19 +71,30 @@ class TileStreams(TileProducts):
             )
             self._descriptors[op] = made.results[0]
 
+    def _for_each_block(self) -> set[ir.Operation]:
+        """What programs do again for each block though all blocks have it in common: the copies of weights,
+        and what is no matrix, such as a bias, which would stay in registers.
+        """
+        if not self.tile.copied:
+            return set()
+        vectors = {i for i, axis in enumerate(self.tile.axes) if axis.block > 1}
+        rows = (op for op in self.plan.ops if len(vectors.intersection(self.plan.axes[op])) == 1)
+        return {*self.streams, *rows}
+
     def _block(self, dim: str) -> int:
         return self.tile.axes[self.tile.axis_of(dim)].block
 
     def _starts(self, stream: Stream) -> list[ir.Value]:
         """Where the current tile of a matrix begins."""
-        builder = self.builder
-        return [
-            builder.elementwise(
-                "arith.muli",
-                [self.index.blocks[self.tile.axis_of(dim)], builder.constant(self._block(dim), "i32")],
-            )
-            for dim in stream.dims
-        ]
+        return [self._start_along(self.tile.axis_of(dim)) for dim in stream.dims]
+
+    def _start_along(self, axis: int) -> ir.Value:
+        builder, held = self.builder, self.tile.axes[axis]
+        if held.kind == "resident":
+            return builder.constant(0, "i32")
+        return builder.elementwise(
+            "arith.muli", [self.index.blocks[axis], builder.constant(held.block, "i32")]
+        )
 
     def _turned(self, op: ir.Operation) -> bool:
         """Whether the axes of a matrix come in another order than those of its tiles here."""

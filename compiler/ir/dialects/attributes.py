@@ -331,6 +331,15 @@ ATTRIBUTES = (
         "`review-libraries`, which makes the call again or erases the attribute",
     ),
     DiscardableAttribute(
+        "fuse.wide",
+        "a kernel that is a product alone",
+        "fuse.wide",
+        "The product is part of a chain of products of more than 128 columns, which is estimated to pay as "
+        "one kernel. Fused kernels do not have it.",
+        "`choose-libraries`",
+        "`fuse-vertical` and `fuse-horizontal` (`analysis/fusion/columns.py`)",
+    ),
+    DiscardableAttribute(
         "fuse.effect",
         "a declaration of an extern op or sub-graph, a control-flow function, a user's kernel or its launch",
         "fuse.effect",
