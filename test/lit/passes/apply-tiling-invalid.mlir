@@ -250,6 +250,21 @@ func.func private @k(%x: tensor<8x64xf32>, %o: tensor<8xf32>) -> tensor<8xf32>
 
 // -----
 
+// Factors are copied for each block by programs that go through blocks.
+// expected-error @+1 {{expected programs and no looped axis where factors are copied for each block}}
+func.func private @k(%x: tensor<8x64xf32>, %o: tensor<8xf32>) -> tensor<8xf32>
+    attributes {fuse.kernel, fuse.dims = {d0 = "8", d1 = "64"}, fuse.ties = array<i64: 1>,
+                fuse.tile = {axes = [{dims = ["d0"], block = 1 : i64, kind = "grid"}, {dims = ["d1"], block = 64 : i64, kind = "resident"}], copied, num_warps = 1 : i64, num_stages = 1 : i64}} {
+  %true = arith.constant true
+  %zero = arith.constant 0.0 : f32
+  %v = "fuse.load"(%x, %true, %zero) {at = ["d0", "d1"]} : (tensor<8x64xf32>, i1, f32) -> f32
+  %s = "fuse.reduce"(%v) {kind = "sum", over = ["d1"]} : (f32) -> f32
+  %r = "fuse.store"(%o, %s, %true) {at = ["d0"], mode = "set"} : (tensor<8xf32>, f32, i1) -> tensor<8xf32>
+  return %r : tensor<8xf32>
+}
+
+// -----
+
 // Programs go through blocks of products only.
 // expected-error @+1 {{apply-tiling: kernel @k: programs that go through several blocks need a product of tiles (fuse.dot)}}
 func.func private @k(%x: tensor<8xf32>, %o: tensor<8xf32>) -> tensor<8xf32>

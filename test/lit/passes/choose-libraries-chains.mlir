@@ -68,23 +68,23 @@ module attributes {fuse.device = "cuda:0"} {
 // CHECK-NOT: choose-libraries: chain
 // CHECK: choose-libraries: {{kernel|library}}, {{.*}}@mm1
 module attributes {fuse.device = "cuda:0"} {
-  func.func @main(%x: tensor<65536x64xbf16>, %w0: tensor<64x256xbf16>, %w1: tensor<256x64xbf16>) -> tensor<65536x64xbf16> {
-    %y0 = call @mm0(%x, %w0) : (tensor<65536x64xbf16>, tensor<64x256xbf16>) -> tensor<65536x256xbf16>
-    %f0 = "fuse.empty"() {syms = []} : () -> tensor<65536x256xbf16>
-    %z0 = call @relu0(%y0, %f0) : (tensor<65536x256xbf16>, tensor<65536x256xbf16>) -> tensor<65536x256xbf16>
-    %y1 = call @mm1(%z0, %w1) : (tensor<65536x256xbf16>, tensor<256x64xbf16>) -> tensor<65536x64xbf16>
+  func.func @main(%x: tensor<65536x64xbf16>, %w0: tensor<64x264xbf16>, %w1: tensor<264x64xbf16>) -> tensor<65536x64xbf16> {
+    %y0 = call @mm0(%x, %w0) : (tensor<65536x64xbf16>, tensor<64x264xbf16>) -> tensor<65536x264xbf16>
+    %f0 = "fuse.empty"() {syms = []} : () -> tensor<65536x264xbf16>
+    %z0 = call @relu0(%y0, %f0) : (tensor<65536x264xbf16>, tensor<65536x264xbf16>) -> tensor<65536x264xbf16>
+    %y1 = call @mm1(%z0, %w1) : (tensor<65536x264xbf16>, tensor<264x64xbf16>) -> tensor<65536x64xbf16>
     return %y1 : tensor<65536x64xbf16>
   }
-  func.func private @mm0(tensor<65536x64xbf16>, tensor<64x256xbf16>) -> tensor<65536x256xbf16> attributes {fuse.extern = "aten.mm.default", fuse.args = [#fuse.arg<0 : i64>, #fuse.arg<1 : i64>], fuse.kwargs = {}}
-  func.func private @relu0(%x: tensor<65536x256xbf16>, %o: tensor<65536x256xbf16>) -> tensor<65536x256xbf16> attributes {fuse.kernel, fuse.dims = {d0 = "65536", d1 = "256"}, fuse.ties = array<i64: 1>} {
+  func.func private @mm0(tensor<65536x64xbf16>, tensor<64x264xbf16>) -> tensor<65536x264xbf16> attributes {fuse.extern = "aten.mm.default", fuse.args = [#fuse.arg<0 : i64>, #fuse.arg<1 : i64>], fuse.kwargs = {}}
+  func.func private @relu0(%x: tensor<65536x264xbf16>, %o: tensor<65536x264xbf16>) -> tensor<65536x264xbf16> attributes {fuse.kernel, fuse.dims = {d0 = "65536", d1 = "264"}, fuse.ties = array<i64: 1>} {
     %true = arith.constant true
     %zero = arith.constant 0.0 : bf16
-    %a = "fuse.load"(%x, %true, %zero) {at = ["d0", "d1"]} : (tensor<65536x256xbf16>, i1, bf16) -> bf16
+    %a = "fuse.load"(%x, %true, %zero) {at = ["d0", "d1"]} : (tensor<65536x264xbf16>, i1, bf16) -> bf16
     %s = arith.maximumf %a, %zero : bf16
-    %r = "fuse.store"(%o, %s, %true) {at = ["d0", "d1"], mode = "set"} : (tensor<65536x256xbf16>, bf16, i1) -> tensor<65536x256xbf16>
-    return %r : tensor<65536x256xbf16>
+    %r = "fuse.store"(%o, %s, %true) {at = ["d0", "d1"], mode = "set"} : (tensor<65536x264xbf16>, bf16, i1) -> tensor<65536x264xbf16>
+    return %r : tensor<65536x264xbf16>
   }
-  func.func private @mm1(tensor<65536x256xbf16>, tensor<256x64xbf16>) -> tensor<65536x64xbf16> attributes {fuse.extern = "aten.mm.default", fuse.args = [#fuse.arg<0 : i64>, #fuse.arg<1 : i64>], fuse.kwargs = {}}
+  func.func private @mm1(tensor<65536x264xbf16>, tensor<264x64xbf16>) -> tensor<65536x64xbf16> attributes {fuse.extern = "aten.mm.default", fuse.args = [#fuse.arg<0 : i64>, #fuse.arg<1 : i64>], fuse.kwargs = {}}
 }
 
 // -----

@@ -59,6 +59,10 @@ KERNELS = {
         chain(262144),
         "d0 grid 64, d1 resident 64, d3 resident 64, d2 resident 64; 4 warps, 2 stages",
     ),
+    "weights-in-turn": (
+        chain(262144, 256),
+        "d0 grid 128, d1 resident 256, d3 resident 64, d2 resident 64; 8 warps, 1 stages",
+    ),
     "held-columns": (
         matmul(65536, 64, 128, COLUMN_MAXIMA),
         "d0 grid 128, d1 resident 64, d2 looped 64; 4 warps, 2 stages",

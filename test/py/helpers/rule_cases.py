@@ -149,11 +149,11 @@ WIDENED = Case(
 )
 
 
-def chain(rows):
-    """A product of a product of bfloat16, of 64 columns each."""
+def chain(rows, columns=64):
+    """A product of a product of bfloat16, of ``columns`` and 64 columns."""
     body = "%h = arith.truncf %c : f32 to bf16\nload v[d1, d3] -> q\n"
     body += '%g = "fuse.dot"(%h, %q) {over = ["d1"]} : (bf16, bf16) -> f32\nstore g -> o[d0, d3]'
-    case = matmul(rows, 64, 64, body, v=tensor(64, 64, element="bf16"))
+    case = matmul(rows, columns, 64, body, v=tensor(columns, 64, element="bf16"))
     return replace(case, dims={**case.dims, "d3": "64"})
 
 
