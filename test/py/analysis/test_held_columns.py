@@ -65,6 +65,36 @@ def test_each_program_has_a_block_of_its_own_where_there_are_few():
     assert held_blocks(chain(16 << 10, rows=64 * H200.sm_count), H200).programs == 0
 
 
+def wide_chain(rows=1 << 18, widest=256, largest=128 << 10, kept=8 << 10):
+    """Of a chain of products with 256 columns; largest, kept: bytes of weights."""
+    resident = Resident(1 << 20, 128, 128, largest, kept)
+    return HeldForm(ProductForm(rows, 256, 64, sums=2), 512, 512, widest, (rows, 4), resident=resident)
+
+
+def test_programs_copy_weights_that_shared_memory_does_not_hold():
+    blocks = held_blocks(wide_chain(), H200)
+    assert (blocks.copied, blocks.free, blocks.num_warps, blocks.programs) == (True, (128, 16), 8, 132)
+    assert held_blocks(wide_chain(), H200, spilled=3) == blocks, "smaller blocks copy all weights more often"
+
+
+@pytest.mark.parametrize(
+    "form",
+    [
+        wide_chain(rows=66 * 128 - 128),
+        wide_chain(widest=128),
+        wide_chain(largest=0),
+        wide_chain(kept=100 << 10),
+        replace(wide_chain(), aligned_peak=1024, peak=512),
+        replace(wide_chain(), resident=None),
+    ],
+    ids=["few rows", "few columns", "no descriptors", "much is kept", "too much is held", "a batch"],
+)
+def test_programs_copy_no_weights_of_other_chains(form):
+    assert not held_blocks(form, H200).copied
+    assert held_blocks(wide_chain(rows=66 * 128), H200).copied
+    assert not held_blocks(wide_chain(), replace(H200, descriptors=False)).copied
+
+
 def test_without_tensor_cores_each_program_has_a_block_of_its_own():
     form = chain(16 << 10)
     exact = replace(form, product=replace(form.product, element="f32", exact=True))

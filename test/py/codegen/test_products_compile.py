@@ -170,6 +170,32 @@ def test_a_chain_that_ends_in_few_columns(rows: int, columns: int, tmp_path: Pat
     assert cubin.ptx.count("wgmma.mma_async") >= 8
 
 
+@pytest.mark.parametrize(("columns", "spilled"), [(64, 0), (4, 160)])
+def test_weights_of_wide_products_are_copied_for_each_block(
+    columns: int, spilled: int, tmp_path: Path
+) -> None:
+    """What spills beside weights of few columns, which stay in shared memory, are addresses: a block of rows
+    reads each once.  Tiles that take the same place have rows of one width.
+    """
+    body = LOADS + DOT + "%f = arith.truncf %c : f32 to bf16\nload v[d1, d3] -> p\n"
+    body += (
+        '%t = "fuse.dot"(%f, %p) {over = ["d1"]} : (bf16, bf16) -> f32\n%g = arith.truncf %t : f32 to bf16\n'
+    )
+    body += 'load u[d3, d4] -> q\n%y = "fuse.dot"(%g, %q) {over = ["d3"]} : (bf16, bf16) -> f32\n'
+    sizes = {"x": (65536, 64), "w": (64, 256), "v": (256, 256), "u": (256, columns)}
+    case = Case(
+        {"d0": "65536", "d1": "256", "d2": "64", "d3": "256", "d4": str(columns)},
+        {name: tensor(*size, element="bf16") for name, size in sizes.items()},
+        {"o": tensor(65536, columns, element="bf16")},
+        (body + stored("y")).replace("o[d0, d1]", "o[d0, d4]").replace("ELEMENT", "bf16"),
+    )
+    cubin = compiled(case)
+    assert usage(cubin, tmp_path).spilled <= spilled
+    assert unwritten(dumped(cubin, "-sass", tmp_path)) == []
+    assert cubin.ptx.count("cp.async.bulk.tensor") == (3 if columns == 64 else 2)
+    assert cubin.ptx.count("wgmma.mma_async") == 4 + 16 + 16
+
+
 def test_registers_that_nothing_wrote_are_found() -> None:
     text = """
         /*0020*/  S2UR UR6, SR_CTAID.Y ;
