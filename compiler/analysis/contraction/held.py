@@ -181,7 +181,13 @@ def _copying(form: HeldForm, hardware: Hardware) -> list[HeldBlocks]:
         return []
     others = free_blocks(form.free[1:], form.least)
     blocks = HeldBlocks(
-        (COPYING_ROWS, *others), resident.summed, _COPYING_WARPS, 1, form.aligned, hardware.sm_count, copied=True
+        (COPYING_ROWS, *others),
+        resident.summed,
+        _COPYING_WARPS,
+        1,
+        form.aligned,
+        hardware.sm_count,
+        copied=True,
     )
     held = _sums(form.widest, blocks, hardware), _sums(form.aligned_peak, blocks, hardware)
     shared = resident.largest + resident.kept + SPARE_BYTES

@@ -67,7 +67,7 @@ def test_each_program_has_a_block_of_its_own_where_there_are_few():
 
 def wide_chain(rows=1 << 18, widest=256, largest=128 << 10, kept=8 << 10):
     """Of a chain of products with 256 columns; largest, kept: bytes of weights."""
-    resident = Resident(1 << 20, 128, 128, largest, kept)
+    resident = Resident(1 << 20, 128, 128, 64, largest, kept)
     return HeldForm(ProductForm(rows, 256, 64, sums=2), 512, 512, widest, (rows, 4), resident=resident)
 
 
