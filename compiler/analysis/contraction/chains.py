@@ -44,13 +44,15 @@ class _Step:
     """What one product of a chain reads of others: the ``makers`` of what its left factor is made of.
 
     ``inner``: the values between them, which no kernel outside of the chain reads.  ``outer``: what else is
-    read for the factor.  ``reduces``: whether something is reduced between the products.
+    read for the factor.  ``reduces``: whether something is reduced between the products.  ``slots``: issue
+    slots of all that is computed between them.
     """
 
     makers: tuple[Product, ...]
     inner: frozenset[ir.Value]
     outer: frozenset[ir.Value]
     reduces: bool
+    slots: int
 
 
 @dataclass(frozen=True)
@@ -144,7 +146,8 @@ def cost_of(chain: Chain, around: Surroundings, hardware: Hardware) -> ChainCost
             between = 2 * around.bytes_of(step.makers[0].result)
             library += between / (hardware.bandwidth * 1e3) + hardware.launch
     if chain.is_wide:
-        kernel = wide.kernel_microseconds(chain.products, sum(map(around.bytes_of, moved)), hardware)
+        slots = sum(step.slots for _, step in chain.steps)
+        kernel = wide.kernel_microseconds(chain.products, sum(map(around.bytes_of, moved)), slots, hardware)
         return ChainCost(kernel + _STARTS + hardware.launch, library, wide=True)
     moving = sum(map(around.bytes_of, moved)) / (hardware.bandwidth * _BANDWIDTH * 1e3)
     kernel = moving + flops / _REACHED * 1e6 + _STARTS + hardware.launch
@@ -189,7 +192,8 @@ def _step(product: Product, narrow: Mapping[ir.Value, Product], around: Surround
         return None
     reduces = any(op.name in REDUCTIONS for v in inner if v in between for op in around.body(between[v]))
     read = {root_of(v) for op in inside - {product.result.owner.operation} for v in around.read_by(op)}
-    return _Step(tuple(makers.values()), frozenset(inner), frozenset(read - inner), reduces)
+    slots = sum(around.slots(op) * around.elements_of(v) for v, op in between.items() if v in inner)
+    return _Step(tuple(makers.values()), frozenset(inner), frozenset(read - inner), reduces, slots)
 
 
 def _holds_one(step: _Step, around: Surroundings) -> bool:

@@ -107,7 +107,7 @@ class Surroundings:
             own += size * (3 if again else 1)
             call += size * (3 if again else 1)
             launches += again
-            made_slots = sum(map(self._slots, made))
+            made_slots = sum(map(self.slots, made))
             if made and any(map(self._is_reduced, sources)):  # the reduction makes the operand
                 reduced |= made_slots > _CASTS
                 made = []
@@ -157,7 +157,7 @@ class Surroundings:
             readers = [op for op in users if self.joins(op)]
             if not readers or (value != result and len(users) > 1):
                 break
-            slots += sum(map(self._slots, readers))
+            slots += sum(map(self.slots, readers))
             inside = {root_of(value), *(made for op in readers for made in op.results)}
             others = {root_of(v): v for op in readers for v in self.read_by(op) if root_of(v) not in inside}
             beside += sum(self.bytes_of(v) // max(1, self.bytes_of(result)) for v in others.values())
@@ -203,7 +203,8 @@ class Surroundings:
             return False
         return not is_tiled(self.functions[callee_name(made.operation)])
 
-    def _slots(self, call: ir.Operation) -> int:
+    def slots(self, call: ir.Operation) -> int:
+        """Issue slots of the kernel that a call runs, for each of its points."""
         return sum(map(slots_of, self.body(call)))
 
     def body(self, call: ir.Operation) -> list[ir.Operation]:
@@ -219,6 +220,10 @@ class Surroundings:
             for n, v in enumerate(call.operands)
             if n not in ties and isinstance(v.type, ir.RankedTensorType)
         ]
+
+    def elements_of(self, value: ir.Value) -> int:
+        """Of a tensor, with every size at its hint."""
+        return self.bytes_of(value) // TensorSpec.of(value.type).element_bytes
 
     def bytes_of(self, value: ir.Value) -> int:
         """Of a tensor, with every size at its hint."""

@@ -257,3 +257,41 @@ module attributes {fuse.device = "cuda:0"} {
     return %r : tensor<256x256xbf16>
   }
 }
+
+// -----
+
+// The library computes ReLU with each product.
+// CHECK-LABEL: func.func @main
+// CHECK-COUNT-4: fuse.wide
+module attributes {fuse.device = "cuda:0"} {
+  func.func @main(%b: tensor<256xbf16>, %x: tensor<262144x256xbf16>, %w0: tensor<256x256xbf16>, %w1: tensor<256x256xbf16>, %w2: tensor<256x256xbf16>, %w3: tensor<256x256xbf16>) -> tensor<262144x256xbf16> {
+    %y0 = call @mm0(%b, %x, %w0) : (tensor<256xbf16>, tensor<262144x256xbf16>, tensor<256x256xbf16>) -> tensor<262144x256xbf16>
+    %y1 = call @mm1(%b, %y0, %w1) : (tensor<256xbf16>, tensor<262144x256xbf16>, tensor<256x256xbf16>) -> tensor<262144x256xbf16>
+    %y2 = call @mm2(%b, %y1, %w2) : (tensor<256xbf16>, tensor<262144x256xbf16>, tensor<256x256xbf16>) -> tensor<262144x256xbf16>
+    %y3 = call @mm3(%b, %y2, %w3) : (tensor<256xbf16>, tensor<262144x256xbf16>, tensor<256x256xbf16>) -> tensor<262144x256xbf16>
+    return %y3 : tensor<262144x256xbf16>
+  }
+  func.func private @mm0(tensor<256xbf16>, tensor<262144x256xbf16>, tensor<256x256xbf16>) -> tensor<262144x256xbf16> attributes {fuse.extern = "aten._addmm_activation.default", fuse.args = [#fuse.arg<0 : i64>, #fuse.arg<1 : i64>, #fuse.arg<2 : i64>], fuse.kwargs = {}}
+  func.func private @mm1(tensor<256xbf16>, tensor<262144x256xbf16>, tensor<256x256xbf16>) -> tensor<262144x256xbf16> attributes {fuse.extern = "aten._addmm_activation.default", fuse.args = [#fuse.arg<0 : i64>, #fuse.arg<1 : i64>, #fuse.arg<2 : i64>], fuse.kwargs = {}}
+  func.func private @mm2(tensor<256xbf16>, tensor<262144x256xbf16>, tensor<256x256xbf16>) -> tensor<262144x256xbf16> attributes {fuse.extern = "aten._addmm_activation.default", fuse.args = [#fuse.arg<0 : i64>, #fuse.arg<1 : i64>, #fuse.arg<2 : i64>], fuse.kwargs = {}}
+  func.func private @mm3(tensor<256xbf16>, tensor<262144x256xbf16>, tensor<256x256xbf16>) -> tensor<262144x256xbf16> attributes {fuse.extern = "aten._addmm_activation.default", fuse.args = [#fuse.arg<0 : i64>, #fuse.arg<1 : i64>, #fuse.arg<2 : i64>], fuse.kwargs = {}}
+}
+
+// -----
+
+// Must not fire: GELU takes a program longer than its products, which nothing hides; the library hides it.
+// CHECK-LABEL: func.func @main
+// CHECK-NOT: fuse.wide
+module attributes {fuse.device = "cuda:0"} {
+  func.func @main(%b: tensor<256xbf16>, %x: tensor<262144x256xbf16>, %w0: tensor<256x256xbf16>, %w1: tensor<256x256xbf16>, %w2: tensor<256x256xbf16>, %w3: tensor<256x256xbf16>) -> tensor<262144x256xbf16> {
+    %y0 = call @mm0(%b, %x, %w0) : (tensor<256xbf16>, tensor<262144x256xbf16>, tensor<256x256xbf16>) -> tensor<262144x256xbf16>
+    %y1 = call @mm1(%b, %y0, %w1) : (tensor<256xbf16>, tensor<262144x256xbf16>, tensor<256x256xbf16>) -> tensor<262144x256xbf16>
+    %y2 = call @mm2(%b, %y1, %w2) : (tensor<256xbf16>, tensor<262144x256xbf16>, tensor<256x256xbf16>) -> tensor<262144x256xbf16>
+    %y3 = call @mm3(%b, %y2, %w3) : (tensor<256xbf16>, tensor<262144x256xbf16>, tensor<256x256xbf16>) -> tensor<262144x256xbf16>
+    return %y3 : tensor<262144x256xbf16>
+  }
+  func.func private @mm0(tensor<256xbf16>, tensor<262144x256xbf16>, tensor<256x256xbf16>) -> tensor<262144x256xbf16> attributes {fuse.extern = "aten._addmm_activation.default", fuse.args = [#fuse.arg<0 : i64>, #fuse.arg<1 : i64>, #fuse.arg<2 : i64>], fuse.kwargs = {use_gelu = true}}
+  func.func private @mm1(tensor<256xbf16>, tensor<262144x256xbf16>, tensor<256x256xbf16>) -> tensor<262144x256xbf16> attributes {fuse.extern = "aten._addmm_activation.default", fuse.args = [#fuse.arg<0 : i64>, #fuse.arg<1 : i64>, #fuse.arg<2 : i64>], fuse.kwargs = {use_gelu = true}}
+  func.func private @mm2(tensor<256xbf16>, tensor<262144x256xbf16>, tensor<256x256xbf16>) -> tensor<262144x256xbf16> attributes {fuse.extern = "aten._addmm_activation.default", fuse.args = [#fuse.arg<0 : i64>, #fuse.arg<1 : i64>, #fuse.arg<2 : i64>], fuse.kwargs = {use_gelu = true}}
+  func.func private @mm3(tensor<256xbf16>, tensor<262144x256xbf16>, tensor<256x256xbf16>) -> tensor<262144x256xbf16> attributes {fuse.extern = "aten._addmm_activation.default", fuse.args = [#fuse.arg<0 : i64>, #fuse.arg<1 : i64>, #fuse.arg<2 : i64>], fuse.kwargs = {use_gelu = true}}
+}
