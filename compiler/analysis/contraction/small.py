@@ -37,7 +37,7 @@ _EXACT = ("f32", "f64")
 _MEASURED, _VECTOR = ("bf16", "f16", "f32"), 16
 #: Columns of a program that sums those of a matrix, and how many such programs there are at least for each
 #: two of a multiprocessor (the tiling rule ``weighed-rows``).
-_COLUMNS, _PROGRAMS = 128, 8
+_COLUMNS, _PROGRAMS = 128, 15
 
 #: Microseconds that the library takes at least for each matrix of a batch that is multiplied by another one
 #: or by a vector, of 16 bits; of float32, by another one, and for each of its multiplications; for each
@@ -118,17 +118,17 @@ def _fills_block(form: ProductForm) -> bool:
 def unmeasured_small(product: Product, form: ProductForm, moved: Moved) -> Unmeasured | None:
     """Why no measurement says what a small product with what is around it costs; None where one does.
 
-    The sizes of the sum and of the columns have to be known, but for sums of the columns of matrices.  Both
-    figures grow with all other sizes alike, so that hints do.
+    The sizes of the sum and of the columns have to be known, but for columns of a matrix that a vector
+    multiplies.  Both figures grow with all other sizes alike, so that hints do.
     """
     element = product.specs["left"].element
     if element not in _MEASURED:
         return Unmeasured("dtype", f"kernels that multiply {element} were not measured")
     rows, columns, summed = (product.size(role).constant for role in ("left", "right", "summed"))
-    if form.turned and (rows == 1 or columns == 1):
-        return _unmeasured_columns(product, columns == 1)
     if summed is None:
         return Unmeasured("sizes", "how many elements are summed is not known when compiling")
+    if form.turned and (rows == 1 or columns == 1):
+        return _unmeasured_columns(product, columns == 1)
     if rows == 1 or columns == 1:
         if not all(product.lies_along(role, "k") for role in ("left", "right")):
             return Unmeasured("strides", "the factors do not lie along the dim that is summed")

@@ -20,7 +20,7 @@ _COLUMNS, _SHARING_WARPS = 128, 4
 _MATRIX_ELEMENTS = 512
 #: Bytes of a warp that weighs the rows of matrices, 128 of a thread, and of the shortest row; how many such
 #: programs there are at least for each two of a multiprocessor.
-_WEIGHED_BYTES, _WEIGHED_ROW, _WEIGHED_PROGRAMS = 4096, 64, 8
+_WEIGHED_BYTES, _WEIGHED_ROW, _WEIGHED_PROGRAMS = 4096, 64, 15
 
 
 @dataclass
@@ -81,7 +81,7 @@ def weighed_rows(reduced: ReducedColumns, hardware: Hardware) -> Tile | None:
     """A warp holds 4 KB of the rows of a matrix, of up to 128 columns, or several matrices of fewer bytes.
 
     When: there are several matrices, all columns share a number for each row (a vector times its own matrix),
-    rows have at least 64 bytes and start at multiples of 16, each row is read once, and there are 16 programs
+    rows have at least 64 bytes and start at multiples of 16, each row is read once, and there are 30 programs
     for each multiprocessor.  Why: one warp exchanges the numbers and its sums, and waits for no other.  A
     matrix has few rows, so that programs of more warps meet after one load each: of 64 x 64 elements of
     bfloat16, eight warps take 2.7 times as long.
