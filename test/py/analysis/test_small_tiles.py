@@ -54,7 +54,7 @@ def again():
         "as many values as registers hold": (many_values(2), "d0 grid 1, d1 looped 16, d2 grid 64; 1"),
         "two matrices": (weighed(2, 64, 1 << 18), "d0 grid 1, d1 looped 8, d2 grid 128; 1"),
         "as many programs as there have to be": (
-            weighed(2112, 64, 64),
+            weighed(3960, 64, 64),
             "d0 grid 1, d1 looped 16, d2 grid 64; 1",
         ),
     }.values(),
@@ -67,7 +67,7 @@ def test_a_warp_weighs_the_rows_of_matrices(case, tile):
 @pytest.mark.parametrize(
     ("case", "rule"),
     [
-        (weighed(2111, 64, 64), "column-looped"),  # too few programs
+        (weighed(3959, 64, 64), "column-looped"),  # too few programs
         (weighed(256, 4096, 128, "bf16"), "column-looped"),
         (weighed(8447, 16, 16), "small-matrices"),  # four matrices each
         (weighed(65536, 32, 8), "small-matrices"),  # rows of 32 bytes

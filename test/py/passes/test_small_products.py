@@ -78,7 +78,7 @@ def test_what_is_computed_around_them():
 
 #: What chooses the tile, a product, and its factors.
 TILED = {
-    "weighed rows of several matrices": ("weighed-rows", "nk,nkm->nm", ((16901, 5), (16901, 5, 16))),
+    "weighed rows of several matrices": ("weighed-rows", "nk,nkm->nm", ((31685, 5), (31685, 5, 16))),
     "columns that step over": ("columns-step-over", "bij,bkj->bik", ((301, 8, 8), (301, 8, 8))),
     "two rows of a thread": ("rows-share-reads", "ij,jk->ik", ((203, 16), (16, 16))),
     "blocks": ("blocks-of-products", "bij,bkj->bik", ((6, 16, 16), (6, 16, 16))),
@@ -101,7 +101,7 @@ def test_weighed_rows_of_unknown_number():
         dynamic=None,
     )
     for rows in (17, 5):
-        x, w = torch.randn(2113, rows), torch.randn(2113, rows, 64)
+        x, w = torch.randn(3961, rows), torch.randn(3961, rows, 64)
         torch._dynamo.mark_dynamic(x, 1)
         torch._dynamo.mark_dynamic(w, 1)
         want = torch.einsum("nk,nkm->nm", x.double(), w.double())
