@@ -2,7 +2,7 @@
 
 from ..mlir import ir
 from .dialects import fuse
-from .kernel import attribute_items, kernel_ties, string
+from .kernel import argument_attributes, attribute_items, kernel_ties, string
 
 
 def functions_of(module: ir.Module) -> dict[str, ir.Operation]:
@@ -56,6 +56,12 @@ def _begins_alike(callee: ir.Operation, operand: int) -> bool:
     return string(callee.attributes["fuse.extern"]) in _BEGIN_ALIKE or operand in list(mutated)
 
 
+def _counted_from(main: ir.Operation) -> set[ir.Value]:
+    """The arguments of ``@main`` from the beginning of whose storage an extern op counts."""
+    declared = zip(main.regions[0].blocks[0].arguments, argument_attributes(main), strict=True)
+    return {argument for argument, named in declared if "fuse.storage" in named}
+
+
 class Storage:
     """The root of every tensor value of ``@main``: an argument, a ``fuse.empty``/``fuse.alloc``, or a fresh
     result of an extern op.  The origin of a value is its root, unless an extern op lies between: then it
@@ -66,7 +72,8 @@ class Storage:
         functions = functions_of(module)
         self._root: dict[ir.Value, ir.Value] = {}
         self._origin: dict[ir.Value, ir.Value] = {}
-        self._anywhere: set[ir.Value] = set()
+        self._laid: dict[ir.Value, ir.Value | None] = {}
+        written: set[ir.Value] = set()
         for op in main.regions[0].blocks[0].operations:
             op = op.operation
             if op.name == "fuse.view":
@@ -74,12 +81,16 @@ class Storage:
                 self._origin[op.results[0]] = self.origin(op.operands[0])
             elif op.name == "func.call":
                 callee = functions[callee_name(op)]
+                written.update(self.root(op.operands[n]) for n in callee.attributes.get("fuse.mutated", ()))
                 for result, operand in aliased_operands(callee).items():
                     self._root[op.results[result]] = self.root(op.operands[operand])
                     if "fuse.ties" in callee.attributes:
                         self._origin[op.results[result]] = self.origin(op.operands[operand])
-                    elif not _begins_alike(callee, operand) or self.begins_anywhere(op.operands[operand]):
-                        self._anywhere.add(op.results[result])
+                    elif _begins_alike(callee, operand):
+                        self._laid[op.results[result]] = self.origin(op.operands[operand])
+                    else:
+                        self._laid[op.results[result]] = None
+        self._stays = _counted_from(main) & written if written else set[ir.Value]()
 
     def root(self, value: ir.Value) -> ir.Value:
         """The value that owns the storage behind ``value``."""
@@ -90,5 +101,10 @@ class Storage:
         return self._origin.get(value, value)
 
     def begins_anywhere(self, value: ir.Value) -> bool:
-        """Whether only torch knows where the origin of ``value`` begins in its storage."""
-        return self.origin(value) in self._anywhere
+        """Whether only torch knows where the origin of ``value`` begins in its storage.  So it is with an
+        argument from whose storage torch counts and that torch writes: no copy of it could stand for it.
+        """
+        origin: ir.Value | None = self.origin(value)
+        while origin in self._laid:
+            origin = self._laid[origin]
+        return origin is None or origin in self._stays

@@ -221,10 +221,9 @@ class _Maker:
         values = [self.define(a, sizes.get(i, f"a{i}")) for i, a in enumerate(self.arguments)]
         declared, returned = argument_attributes(self.main), returned_storage(self.main, self.storage)
         for argument, value, attributes in zip(self.arguments, values, declared, strict=True):
-            if value.is_tensor and argument in self.addressed:
+            if value.is_tensor and argument in self.addressed and not self.storage.begins_anywhere(argument):
                 written = argument in stored or argument in mutated
-                counted = "fuse.storage" in attributes and argument not in mutated
-                needed = counted or (argument in returned and not written)
+                needed = "fuse.storage" in attributes or (argument in returned and not written)
                 given = self._apart(argument) if needed else None
                 if given is not None:
                     self.given[argument] = given.name

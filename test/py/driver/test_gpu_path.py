@@ -193,6 +193,19 @@ def test_torch_counts_from_where_the_storage_of_an_argument_begins(first: int, d
         check(function, torch.randn(40)[first:][:20], torch.randn(40)[first:][:20], dynamic=dynamic)
 
 
+@pytest.mark.parametrize("first", [0, 1])
+def test_torch_counts_from_where_the_storage_of_what_it_has_written_begins(first: int) -> None:
+    """No copy of such an argument is made, so kernels read it where it lies."""
+
+    def function(x: Tensor) -> tuple[Tensor, ...]:
+        halve_in_place(x)
+        moved = x.as_strided((4, 4), (4, 1), 2)
+        return x.exp(), moved * 3, torch.as_strided_scatter(x, moved[0] + 1, (4,), (1,), 3) * 2
+
+    with interpreted_gpu():
+        check(function, torch.randn(40)[first:][:20])
+
+
 @torch.library.custom_op("fuse_tests::behind_another", mutates_args=())
 def behind_another(x: Tensor) -> Tensor:
     return torch.cat([x[:1], x])[1:]
