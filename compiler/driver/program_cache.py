@@ -114,7 +114,7 @@ def _digest(*parts: str) -> str:
 @cache
 def toolchain() -> str:
     """Versions of all that takes part in a compilation, and a digest of this package's sources."""
-    root = Path(__file__).parents[1]
+    root = Path(__file__).parents[2]
     sources = hashlib.sha256()
     for folder in ("compiler", "passes"):
         for file in sorted((root / folder).rglob("*.py")):
