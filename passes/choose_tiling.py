@@ -25,6 +25,9 @@ made by hand or by an earlier run), nor on tile code.  ``hardware``: ``h100``, `
 ``generic``.  Calls of a kernel that follow each other and are independent fill the chip together, as
 ``combine-launches`` will let them share a launch: the tile of each need not be small.
 
+A kernel with products gets ``fuse.anywhere``, the numbers of the arguments for which a call passes what torch
+laid into a storage at a place of its own, such as ``as_strided``: descriptors cannot name these.
+
 Remarks: ``analysis`` for each kernel, with the name of the rule that chose, the tile, its warps and elements.
 Raises PassError where no tile is possible: ``choose-tiling: kernel @k: ..`` with the reason.
 """
@@ -40,6 +43,7 @@ from ..compiler.ir.kernel import Kernel, is_kernel, is_tiled, string
 from ..compiler.ir.sizes import hints_of
 from ..compiler.ir.storage import functions_of
 from ..compiler.mlir import ir
+from .helpers.promises import arguments_anywhere
 from .pass_base import Pass, PassError, hardware_of
 
 
@@ -56,6 +60,7 @@ class ChooseTiling(Pass):
         calls = _calls_side_by_side(module)
         main = functions_of(module).get("main")
         hints = {} if main is None else hints_of(main)
+        anywhere: dict[str, set[int]] | None = None
         for op in module.body.operations:
             func = op.operation
             if (
@@ -66,6 +71,11 @@ class ChooseTiling(Pass):
             ):
                 continue
             kernel = Kernel.of(func)
+            if kernel.products:
+                anywhere = arguments_anywhere(module) if anywhere is None else anywhere
+                if kernel.name in anywhere:
+                    numbers = sorted(anywhere[kernel.name])
+                    func.attributes["fuse.anywhere"] = ir.DenseI64ArrayAttr.get(numbers)
             try:
                 spilled = self.spilled.count(kernel.name)
                 shape = KernelShape.of(kernel, calls.get(kernel.name, 1), hints, spilled)

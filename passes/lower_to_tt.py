@@ -44,10 +44,9 @@ from typing import ClassVar
 
 from ..compiler.base.remarks import Remarks
 from ..compiler.ir.dialects import tt
-from ..compiler.ir.kernel import attribute_items, further_configurations, is_kernel, is_tiled, string
-from ..compiler.ir.storage import Storage, callee_name, functions_of
+from ..compiler.ir.kernel import attribute_items, is_kernel, is_tiled, string
 from ..compiler.mlir import func, ir
-from .helpers.promises import Promises
+from .helpers.promises import Promises, arguments_anywhere
 from .pass_base import Pass, PassError
 
 #: Attributes of the kernel that the launch keeps.
@@ -67,27 +66,10 @@ class LowerToTt(Pass):
     name: ClassVar[str] = "lower-to-tt"
 
     def run(self, module: ir.Module, remarks: Remarks) -> None:
-        anywhere = _anywhere(module)
+        anywhere = arguments_anywhere(module)
         for op in list(module.body.operations):
             if is_kernel(op) and is_tiled(op):
                 _lower(op.operation, anywhere.get(string(op.attributes["sym_name"]), frozenset()))
-
-
-def _anywhere(module: ir.Module) -> dict[str, set[int]]:
-    """Of each kernel, the arguments for which a call passes what only torch knows the beginning of."""
-    found: dict[str, set[int]] = {}
-    functions = functions_of(module)
-    main = functions.get("main")
-    if main is None or not len(main.regions[0].blocks):
-        return found
-    storage = Storage(main, module)
-    for op in main.regions[0].blocks[0].operations:
-        if op.operation.name == "func.call":
-            numbers = {n for n, value in enumerate(op.operands) if storage.begins_anywhere(value)}
-            name = callee_name(op.operation)
-            for each in (name, *further_configurations(functions[name])) if numbers else ():
-                found.setdefault(each, set()).update(numbers)
-    return found
 
 
 def _lower(kernel: ir.Operation, anywhere: Collection[int]) -> None:

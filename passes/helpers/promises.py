@@ -9,8 +9,9 @@ import math
 from collections.abc import Collection
 
 from ...compiler.ir.dialects import tt
-from ...compiler.ir.kernel import is_users
+from ...compiler.ir.kernel import further_configurations, is_users
 from ...compiler.ir.layout import TensorSpec
+from ...compiler.ir.storage import Storage, callee_name, functions_of
 from ...compiler.mlir import ir
 
 #: Bytes of the widest access.
@@ -23,6 +24,23 @@ def aligned(spec: TensorSpec) -> bool:
     """Whether a tensor starts at a multiple of 16 bytes: allocations do, and so do some offsets."""
     offset = spec.offset.constant
     return offset is not None and offset * spec.element_bytes % _WIDEST == 0
+
+
+def arguments_anywhere(module: ir.Module) -> dict[str, set[int]]:
+    """Of each kernel, the arguments for which a call passes what only torch knows the beginning of."""
+    found: dict[str, set[int]] = {}
+    functions = functions_of(module)
+    main = functions.get("main")
+    if main is None or not len(main.regions[0].blocks):
+        return found
+    storage = Storage(main, module)
+    for op in main.regions[0].blocks[0].operations:
+        if op.operation.name == "func.call":
+            numbers = {n for n, value in enumerate(op.operands) if storage.begins_anywhere(value)}
+            name = callee_name(op.operation)
+            for each in (name, *further_configurations(functions[name])) if numbers else ():
+                found.setdefault(each, set()).update(numbers)
+    return found
 
 
 class Promises:

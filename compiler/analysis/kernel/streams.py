@@ -3,7 +3,7 @@ chains of products whose weights do.
 
 From Hopper on, one instruction copies a tile of a matrix between memory and shared memory.  A *descriptor*
 says where the matrix lies.  The copy takes no registers, and leaves out what lies outside of the matrix.
-Rows must start at multiples of 16 bytes.
+Rows must start at multiples of 16 bytes, and so must the matrix: what ``fuse.anywhere`` names need not.
 """
 
 from collections.abc import Collection, Mapping
@@ -78,7 +78,8 @@ def _stream(kernel: Kernel, access: Access) -> Stream | None:
     whole = len({*names}) == 2 and all(
         kernel.dims.get(name) == size for name, size in zip(names, spec.sizes, strict=True)
     )
-    if not whole or access.indirect or not streams(spec):
+    anywhere = kernel.func.attributes.get("fuse.anywhere", ())
+    if not whole or access.indirect or not streams(spec) or access.argument in list(anywhere):
         return None
     return Stream(
         access.argument, (names[0], names[1]) if spec.strides[1].constant == 1 else (names[1], names[0])

@@ -89,7 +89,7 @@ ATTRIBUTES = (
         "The offset of the example tensor in its storage, and the number of elements of that storage. Only "
         "arguments of `as_strided` have it.",
         "the importer",
-        "made inputs",
+        "`ir/storage.py`, launch plans, made inputs",
     ),
     DiscardableAttribute(
         "fuse.mutates",
@@ -157,6 +157,15 @@ ATTRIBUTES = (
         "kernel's.",
         "`combine-launches`",
         "`codegen/launches.py`: `choose-tiling` is told of a tile that takes too much by this name",
+    ),
+    DiscardableAttribute(
+        "fuse.anywhere",
+        "a kernel",
+        "fuse.anywhere = array<i64: 0>",
+        "The numbers of the arguments of which only torch knows where they begin in their storage. A kernel "
+        "without products need not have it.",
+        "`choose-tiling`",
+        "`analysis/kernel/streams.py`",
     ),
     DiscardableAttribute(
         "fuse.tile",

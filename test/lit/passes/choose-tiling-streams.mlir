@@ -18,6 +18,10 @@
 // Must not fire: few blocks for each multiprocessor.
 // CHECK: func.func private @small
 // CHECK-NOT: programs =
+// Must not fire: only torch knows where the left factor begins.
+// CHECK: func.func private @anywhere
+// CHECK-SAME: fuse.anywhere = array<i64: 0>
+// CHECK-NOT: programs =
 // CHECK: return
   func.func private @large(%x: tensor<8192x512xbf16>, %w: tensor<512x8192xbf16>, %s: tensor<8192xbf16>, %o: tensor<8192x8192xbf16>) -> tensor<8192x8192xbf16> attributes {fuse.kernel, fuse.dims = {d0 = "8192", d1 = "8192", d2 = "512"}, fuse.ties = array<i64: 3>} {
     %true = arith.constant true
@@ -58,3 +62,22 @@
     %r = "fuse.store"(%o, %t, %true) {at = ["d0", "d1"], mode = "set"} : (tensor<1024x2048xbf16>, bf16, i1) -> tensor<1024x2048xbf16>
     return %r : tensor<1024x2048xbf16>
   }
+  func.func private @anywhere(%x: tensor<8192x512xbf16>, %w: tensor<512x8192xbf16>, %s: tensor<8192xbf16>, %o: tensor<8192x8192xbf16>) -> tensor<8192x8192xbf16> attributes {fuse.kernel, fuse.dims = {d0 = "8192", d1 = "8192", d2 = "512"}, fuse.ties = array<i64: 3>} {
+    %true = arith.constant true
+    %zero = arith.constant 0.0 : bf16
+    %a = "fuse.load"(%x, %true, %zero) {at = ["d0", "d2"]} : (tensor<8192x512xbf16>, i1, bf16) -> bf16
+    %b = "fuse.load"(%w, %true, %zero) {at = ["d2", "d1"]} : (tensor<512x8192xbf16>, i1, bf16) -> bf16
+    %c = "fuse.dot"(%a, %b) {over = ["d2"]} : (bf16, bf16) -> f32
+    %v = "fuse.load"(%s, %true, %zero) {at = ["d0"]} : (tensor<8192xbf16>, i1, bf16) -> bf16
+    %e = arith.extf %v : bf16 to f32
+    %p = arith.mulf %c, %e : f32
+    %t = arith.truncf %p : f32 to bf16
+    %r = "fuse.store"(%o, %t, %true) {at = ["d0", "d1"], mode = "set"} : (tensor<8192x8192xbf16>, bf16, i1) -> tensor<8192x8192xbf16>
+    return %r : tensor<8192x8192xbf16>
+  }
+  func.func @main(%s: tensor<8192xbf16>, %w: tensor<512x8192xbf16>, %o: tensor<8192x8192xbf16>) -> tensor<8192x8192xbf16> {
+    %x = call @part(%w) : (tensor<512x8192xbf16>) -> tensor<8192x512xbf16>
+    %r = call @anywhere(%x, %w, %s, %o) : (tensor<8192x512xbf16>, tensor<512x8192xbf16>, tensor<8192xbf16>, tensor<8192x8192xbf16>) -> tensor<8192x8192xbf16>
+    return %r : tensor<8192x8192xbf16>
+  }
+  func.func private @part(tensor<512x8192xbf16>) -> tensor<8192x512xbf16> attributes {fuse.aliases = {"0" = 0 : i64}, fuse.args = [#fuse.arg<0 : i64>, [8192, 512], [512, 1], 3], fuse.extern = "aten.as_strided.default", fuse.kwargs = {}}
