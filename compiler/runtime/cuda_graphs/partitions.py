@@ -41,11 +41,13 @@ class _Cutter:
     """Cuts one plan.  ``static``: variables of arguments whose address never changes."""
 
     def __init__(self, made: PlanInRegions, regions: GraphRegions, static: frozenset[str]) -> None:
-        self.plan, self.static = made.plan, static
+        self.plan = made.plan
         self.recorded = [region.recorded for region in regions.regions]
         self.unrecorded = regions.unrecorded
         steps = made.plan.main.steps
         self.prologue = [s for s, region in zip(steps, made.regions, strict=True) if region < 0]
+        given = {s.name: s.given.name for s in self.prologue if isinstance(s, Align) and s.given is not None}
+        self.static = static | {given[name] for name in static & given.keys()}
         self.regions: list[list[Step]] = [[] for _ in self.recorded]
         for step, region in zip(steps, made.regions, strict=True):
             if region >= 0:

@@ -17,6 +17,7 @@ from fuse_mlir.compiler.runtime.plans.bound_plan import LaunchPlan
 from fuse_mlir.compiler.runtime.plans.extern_function import bind_externs
 from fuse_mlir.compiler.runtime.plans.plan import Plan
 from fuse_mlir.compiler.runtime.plans.python_source import python_source
+from fuse_mlir.compiler.runtime.plans.steps import Align
 from fuse_mlir.compiler.runtime.torch_names import op_tags
 
 PLANNED = {"interpret_level": "planned"}
@@ -263,6 +264,16 @@ def test_addresses_never_travel_and_no_buffer_is_taken_over_from_another_part(mo
     assert "reinterpret(" not in python_source(cut)
     for function in python_source(cut).split("def ")[1:]:
         assert ("stream = 0" in function) == ("launch_" in function)
+
+
+def test_what_is_kept_beside_an_aligned_argument_is_static_as_that_is():
+    def function(state, x):
+        return state.exp() + x, state.as_strided((4, 4), (4, 1), 2) * 3
+
+    cut = partitioned_plan(planned(function, torch.randn(32)[:20], torch.randn(20)), (0,))
+    [aligned] = [s.given.name for s in cut.main.steps if isinstance(s, Align) and s.given is not None]
+    [partition] = cut.partitions
+    assert {partition.inputs[i] for i in partition.static} == {"a0", aligned}
 
 
 def test_what_nobody_needs_any_more_is_let_go_before_a_part_runs(module):
