@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
-from ...analysis.program.dependences import extern_mutated, returned_operands
+from ...analysis.program.dependences import returned_operands
 from ...analysis.program.provenance import launch_numbers, lines, node_names
 from ...base.products import default_overloads
 from ...index import const, parse
@@ -374,12 +374,11 @@ class _Maker:
 
     def _taken(self, value: ir.Value, call: ir.Operation, callee: ir.Operation) -> Operand:
         """An operand of a torch op, which may count from where the storage of an argument begins; a view that
-        begins where its operand does need not.
+        begins where its operand does need not.  What an op writes to has no other tensor beside it.
         """
         views = [r for r, i in aliased_operands(callee).items() if call.operands[i] == value]
         alike = any(not self.storage.begins_anywhere(call.results[r]) for r in views)
-        written = any(call.operands[i] == value for i in extern_mutated(callee))
-        given = None if alike or written else self._view_of_given(value)
+        given = None if alike else self._view_of_given(value)
         return self.operand(value) if given is None else given
 
     def _results(self, op: ir.Operation, callee: ir.Operation) -> tuple[Value, ...]:
