@@ -119,10 +119,30 @@ def _argument(pointer: ir.Value) -> ir.Value | None:
 
 
 def _together(op: ir.Operation) -> int:
-    """How many neighbouring lanes the mask of an access treats alike: a power of two up to 16."""
+    """How many lanes that are neighbours in memory the mask of an access treats alike: a power of two up to
+    16."""
     segments = list(ir.DenseI32ArrayAttr(op.attributes["operandSegmentSizes"]))
     masks = [v for v, kind in zip(op.operands, _kinds(segments), strict=True) if kind == _MASK[op.name]]
-    return min((_constancy(mask) for mask in masks), default=_WIDEST)
+    shape = tt.shape_of(_tile(op).type)
+    along = (axis for axis in _unit_axes(op.operands[0], len(shape)) if shape[axis] > 1)
+    axis = max(along, default=len(shape) - 1)
+    return min((_constancy(mask, axis) for mask in masks), default=_WIDEST)
+
+
+def _unit_axes(address: ir.Value, rank: int) -> set[int]:
+    """The axes of a tile of ``rank`` axes along which its addresses, or a term of their offsets, go up by
+    one element."""
+    if isinstance(address.owner, ir.Block):
+        return set()
+    op = address.owner.operation
+    if op.name == "tt.make_range":
+        return {0}
+    if op.name == "tt.expand_dims":
+        new = ir.IntegerAttr(op.attributes["axis"]).value
+        return {axis + (axis >= new) for axis in _unit_axes(op.operands[0], rank - 1)}
+    if op.name in ("tt.addptr", "arith.addi", "tt.broadcast"):
+        return set[int]().union(*(_unit_axes(v, rank) for v in op.operands))
+    return set()
 
 
 #: Which operand of an access is its mask.
@@ -133,13 +153,19 @@ def _kinds(segments: list[int]) -> list[int]:
     return [number for number, count in enumerate(segments) for _ in range(count)]
 
 
-def _constancy(mask: ir.Value) -> int:
-    """How many neighbouring lanes of a mask are equal: lanes below a bound are, in groups that divide it."""
-    if isinstance(mask.owner, ir.Block) or tt.shape_of(mask.type)[-1:] in ([], [1]):
+def _constancy(mask: ir.Value, axis: int) -> int:
+    """How many lanes of a mask are equal that are neighbours along an axis: lanes below a bound are, in
+    groups that divide it."""
+    shape = () if isinstance(mask.owner, ir.Block) else tt.shape_of(mask.type)
+    if len(shape) == 0 or shape[axis] == 1:
         return _WIDEST
     op = mask.owner.operation
-    if op.name == "arith.andi" or op.name in _SHAPES:
-        return min(_constancy(v) for v in op.operands)
+    if op.name == "tt.expand_dims":
+        return _constancy(op.operands[0], axis - (ir.IntegerAttr(op.attributes["axis"]).value < axis))
+    if op.name == "tt.reshape":  # which keeps the order of lanes
+        return _constancy(op.operands[0], -1)
+    if op.name in ("arith.andi", "tt.broadcast"):
+        return min(_constancy(v, axis) for v in op.operands)
     if op.name == "arith.cmpi":
         return _divisor(op.operands[1])
     return _WIDEST

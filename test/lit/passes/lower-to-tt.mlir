@@ -155,6 +155,44 @@ func.func private @odd(%x: tensor<4097xbf16>, %o: tensor<4100xbf16>) -> tensor<4
 
 // -----
 
+// Three columns of which each lies together: the mask keeps whole vectors of a column, and 16 bytes are promised.  Of
+// rows of three, each element is masked by itself.
+
+// CHECK-LABEL: "tt.func"
+// CHECK: arg_attrs = [{tt.divisibility = 16 : i32}, {tt.divisibility = 2 : i32}]
+// CHECK-SAME: sym_name = "columns_tt"
+func.func private @columns(%x: tensor<128x3xbf16, #fuse.layout<"128,3", "1,128", "0", "">>, %o: tensor<128x3xbf16>) -> tensor<128x3xbf16>
+    attributes {fuse.kernel, fuse.grid = ["1"], fuse.dims = {d0 = "128", d1 = "3"}, fuse.ties = array<i64: 1>} {
+  %p = "fuse.base"(%x) : (tensor<128x3xbf16, #fuse.layout<"128,3", "1,128", "0", "">>) -> !tt.ptr<bf16>
+  %q = "fuse.base"(%o) : (tensor<128x3xbf16>) -> !tt.ptr<bf16>
+  %r = "tt.make_range"() {start = 0 : i32, end = 128 : i32} : () -> tensor<128xi32>
+  %c = "tt.make_range"() {start = 0 : i32, end = 8 : i32} : () -> tensor<8xi32>
+  %re = "tt.expand_dims"(%r) {axis = 1 : i32} : (tensor<128xi32>) -> tensor<128x1xi32>
+  %ce = "tt.expand_dims"(%c) {axis = 0 : i32} : (tensor<8xi32>) -> tensor<1x8xi32>
+  %three = arith.constant dense<3> : tensor<1x8xi32>
+  %many = arith.constant dense<128> : tensor<1x8xi32>
+  %rows = arith.constant dense<3> : tensor<128x1xi32>
+  %in = arith.cmpi slt, %ce, %three : tensor<1x8xi32>
+  %mask = "tt.broadcast"(%in) : (tensor<1x8xi1>) -> tensor<128x8xi1>
+  %cm = arith.muli %ce, %many : tensor<1x8xi32>
+  %rm = arith.muli %re, %rows : tensor<128x1xi32>
+  %rb = "tt.broadcast"(%re) : (tensor<128x1xi32>) -> tensor<128x8xi32>
+  %cb = "tt.broadcast"(%cm) : (tensor<1x8xi32>) -> tensor<128x8xi32>
+  %at = arith.addi %rb, %cb : tensor<128x8xi32>
+  %rmb = "tt.broadcast"(%rm) : (tensor<128x1xi32>) -> tensor<128x8xi32>
+  %ceb = "tt.broadcast"(%ce) : (tensor<1x8xi32>) -> tensor<128x8xi32>
+  %to = arith.addi %rmb, %ceb : tensor<128x8xi32>
+  %ps = "tt.splat"(%p) : (!tt.ptr<bf16>) -> tensor<128x8x!tt.ptr<bf16>>
+  %qs = "tt.splat"(%q) : (!tt.ptr<bf16>) -> tensor<128x8x!tt.ptr<bf16>>
+  %pr = "tt.addptr"(%ps, %at) : (tensor<128x8x!tt.ptr<bf16>>, tensor<128x8xi32>) -> tensor<128x8x!tt.ptr<bf16>>
+  %qr = "tt.addptr"(%qs, %to) : (tensor<128x8x!tt.ptr<bf16>>, tensor<128x8xi32>) -> tensor<128x8x!tt.ptr<bf16>>
+  %v = "tt.load"(%pr, %mask) {operandSegmentSizes = array<i32: 1, 1, 0>} : (tensor<128x8x!tt.ptr<bf16>>, tensor<128x8xi1>) -> tensor<128x8xbf16>
+  "tt.store"(%qr, %v, %mask) {operandSegmentSizes = array<i32: 1, 1, 1>} : (tensor<128x8x!tt.ptr<bf16>>, tensor<128x8xbf16>, tensor<128x8xi1>) -> ()
+  return %o : tensor<128x3xbf16>
+}
+
+// -----
+
 // Only torch knows where a part of a storage begins. Bytes of a tensor begin where it does, as do a view and what
 // torch has written.
 
