@@ -95,7 +95,8 @@ def test_while_loop():
         start = torch.zeros((), dtype=torch.int64, device=x.device)
         return while_loop(lambda i, x: i < 5, lambda i, x: (i + 1, (x @ w).tanh()), (start, x))[1]
 
-    check(function, tuple(inputs((65, 32), (32, 32))))
+    x, w = inputs((65, 32), (32, 32))
+    check(function, (x, w / 32**0.5))  # whose products do not grow, nor errors with them
 
 
 def test_scan():
