@@ -21,6 +21,7 @@ from .rules import (
     check_arguments,
     check_tied,
     expressions_of,
+    integers_of,
     items_of,
     listed,
     one_of,
@@ -111,6 +112,8 @@ def verify_kernel(func: ir.Operation, report: Report) -> Accesses | None:
     if not multiplies:
         report.check(func, _countable, dims, "fuse.dims")
     tiled_by = report.check(func, _tile, func, dims)
+    if "fuse.anywhere" in func.attributes:
+        report.check(func, _anywhere, func)
     for argument, number in body.arguments.items():
         if isinstance(argument.type, ir.RankedTensorType):
             report.check(func, _only_accessed, argument, number)
@@ -191,6 +194,14 @@ def _tile(func: ir.Operation, dims: dict[str, Expr]) -> Tile | None:
     if problem is not None:
         raise Broken(f"fuse.tile: {problem}")
     return tile
+
+
+def _anywhere(func: ir.Operation) -> None:
+    arguments = func.regions[0].blocks[0].arguments
+    tensors = [n for n, argument in enumerate(arguments) if isinstance(argument.type, ir.RankedTensorType)]
+    for number in integers_of(func.attributes["fuse.anywhere"], "fuse.anywhere"):
+        if number not in tensors:
+            raise Broken(f"expected fuse.anywhere to number tensors among the arguments, got {number}")
 
 
 def _reduced_in_whole_axes(tile: Tile, op: ir.Operation) -> None:

@@ -419,3 +419,29 @@ func.func private @k(%o: tensor<8xf32>) -> tensor<8xf32>
     attributes {fuse.kernel, fuse.dims = {}, fuse.grid = ["4", "-1"], fuse.ties = array<i64: 0>} {
   return %o : tensor<8xf32>
 }
+
+// -----
+
+// arguments of which only torch knows where they begin
+// expected-error@+1 {{'func.func' op expected fuse.anywhere to number tensors among the arguments, got 2}}
+func.func private @k(%x: tensor<8xf32>, %o: tensor<8xf32>) -> tensor<8xf32>
+    attributes {fuse.kernel, fuse.anywhere = array<i64: 0, 2>, fuse.dims = {d0 = "8"}, fuse.ties = array<i64: 1>} {
+  %true = arith.constant true
+  %zero = arith.constant 0.0 : f32
+  %v = "fuse.load"(%x, %true, %zero) {at = ["d0"]} : (tensor<8xf32>, i1, f32) -> f32
+  %r = "fuse.store"(%o, %v, %true) {at = ["d0"], mode = "set"} : (tensor<8xf32>, f32, i1) -> tensor<8xf32>
+  return %r : tensor<8xf32>
+}
+
+// -----
+
+// they are numbers
+// expected-error@+1 {{'func.func' op expected fuse.anywhere to be an array<i64>, got "x"}}
+func.func private @k(%x: tensor<8xf32>, %o: tensor<8xf32>) -> tensor<8xf32>
+    attributes {fuse.kernel, fuse.anywhere = "x", fuse.dims = {d0 = "8"}, fuse.ties = array<i64: 1>} {
+  %true = arith.constant true
+  %zero = arith.constant 0.0 : f32
+  %v = "fuse.load"(%x, %true, %zero) {at = ["d0"]} : (tensor<8xf32>, i1, f32) -> f32
+  %r = "fuse.store"(%o, %v, %true) {at = ["d0"], mode = "set"} : (tensor<8xf32>, f32, i1) -> tensor<8xf32>
+  return %r : tensor<8xf32>
+}

@@ -23,6 +23,11 @@
 // CHECK-SAME: fuse.anywhere = array<i64: 0>
 // CHECK-NOT: programs =
 // CHECK: return
+// Must not fire: an earlier run has said so.
+// CHECK: func.func private @said
+// CHECK-SAME: fuse.anywhere = array<i64: 1>
+// CHECK-NOT: programs =
+// CHECK: return
   func.func private @large(%x: tensor<8192x512xbf16>, %w: tensor<512x8192xbf16>, %s: tensor<8192xbf16>, %o: tensor<8192x8192xbf16>) -> tensor<8192x8192xbf16> attributes {fuse.kernel, fuse.dims = {d0 = "8192", d1 = "8192", d2 = "512"}, fuse.ties = array<i64: 3>} {
     %true = arith.constant true
     %zero = arith.constant 0.0 : bf16
@@ -63,6 +68,19 @@
     return %r : tensor<1024x2048xbf16>
   }
   func.func private @anywhere(%x: tensor<8192x512xbf16>, %w: tensor<512x8192xbf16>, %s: tensor<8192xbf16>, %o: tensor<8192x8192xbf16>) -> tensor<8192x8192xbf16> attributes {fuse.kernel, fuse.dims = {d0 = "8192", d1 = "8192", d2 = "512"}, fuse.ties = array<i64: 3>} {
+    %true = arith.constant true
+    %zero = arith.constant 0.0 : bf16
+    %a = "fuse.load"(%x, %true, %zero) {at = ["d0", "d2"]} : (tensor<8192x512xbf16>, i1, bf16) -> bf16
+    %b = "fuse.load"(%w, %true, %zero) {at = ["d2", "d1"]} : (tensor<512x8192xbf16>, i1, bf16) -> bf16
+    %c = "fuse.dot"(%a, %b) {over = ["d2"]} : (bf16, bf16) -> f32
+    %v = "fuse.load"(%s, %true, %zero) {at = ["d0"]} : (tensor<8192xbf16>, i1, bf16) -> bf16
+    %e = arith.extf %v : bf16 to f32
+    %p = arith.mulf %c, %e : f32
+    %t = arith.truncf %p : f32 to bf16
+    %r = "fuse.store"(%o, %t, %true) {at = ["d0", "d1"], mode = "set"} : (tensor<8192x8192xbf16>, bf16, i1) -> tensor<8192x8192xbf16>
+    return %r : tensor<8192x8192xbf16>
+  }
+  func.func private @said(%x: tensor<8192x512xbf16>, %w: tensor<512x8192xbf16>, %s: tensor<8192xbf16>, %o: tensor<8192x8192xbf16>) -> tensor<8192x8192xbf16> attributes {fuse.kernel, fuse.anywhere = array<i64: 1>, fuse.dims = {d0 = "8192", d1 = "8192", d2 = "512"}, fuse.ties = array<i64: 3>} {
     %true = arith.constant true
     %zero = arith.constant 0.0 : bf16
     %a = "fuse.load"(%x, %true, %zero) {at = ["d0", "d2"]} : (tensor<8192x512xbf16>, i1, bf16) -> bf16
