@@ -147,9 +147,8 @@ class _Planner:
                     rule,
                     f"{member.name} {what} the tensor that the other reads; readers need all of it",
                 )
-        cluster = self.connect(number, readers)
+        cluster, readers = self.connect(number, readers)
         extents = self.spaces.clusters[cluster]
-        readers = self.readers(number)
         mappings: dict[tuple, list[tuple[_Reader, Solution]]] = {}
         for reader in readers:
             solution = self.invert(member, reader, extents)
@@ -369,12 +368,12 @@ class _Planner:
 
         return any(covers(dict(pairs)) for pairs, _ in mappings)
 
-    def connect(self, number: int, readers: Sequence[_Reader]) -> int:
-        """Unites the clusters of a member's readers by what they read of it; returns the cluster."""
-        first = self.spaces.instances[readers[0].instance].cluster
-        for other in dict.fromkeys(self.spaces.instances[r.instance].cluster for r in readers):
-            if other == first:
-                continue
+    def connect(self, number: int, readers: list[_Reader]) -> tuple[int, list[_Reader]]:
+        """Unites the clusters of a member's readers by what they read of it; returns the cluster, and the
+        readers over its dims.
+        """
+        first, *others = dict.fromkeys(self.spaces.instances[r.instance].cluster for r in readers)
+        for other in others:
             pairs = (
                 (a.coords, b.coords)
                 for a in self.readers(number)
@@ -391,7 +390,7 @@ class _Planner:
                     f"the readers of {name} read it at points that do not correspond",
                     reads=reads,
                 )
-        return first
+        return first, self.readers(number) if others else readers
 
 
 def _sharing(dims: Mapping[str, Expr], extents: Mapping[str, Expr]) -> list[list[str]]:

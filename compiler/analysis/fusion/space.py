@@ -179,7 +179,8 @@ class Spaces:
             return PairingScore(len(pairing), self.coinciding(number, cluster, trial))
 
         pairings = _pairings(list(loose), loose, free, self.clusters[cluster], self.facts)
-        best = max(islice(pairings, MAX_PAIRINGS), key=score)
+        tried = list(islice(pairings, MAX_PAIRINGS))
+        best = tried[0] if len(tried) == 1 else max(tried, key=score)  # a score reads the whole cluster
         placing = {**dims, **{d: sym(n) for d, n in best.items()}}
         if len(best) > 1 and self.turned(number, cluster, placing):
             return {}

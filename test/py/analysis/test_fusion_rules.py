@@ -1,6 +1,7 @@
 """Every rule of fusion has a name and a file with both its answers; and cases that broke other schedulers."""
 
 import re
+from collections.abc import Mapping
 from types import SimpleNamespace
 
 import pytest
@@ -11,8 +12,9 @@ from repository import LIT
 from fuse_mlir.compiler.analysis.fusion.placement import _Planner
 from fuse_mlir.compiler.analysis.fusion.plan import RULE_NAMES, Refusal
 from fuse_mlir.compiler.analysis.fusion.score import Gain
+from fuse_mlir.compiler.analysis.fusion.space import Spaces
 from fuse_mlir.compiler.base.hardware import hardware_named
-from fuse_mlir.compiler.index import Facts, const, parse
+from fuse_mlir.compiler.index import Expr, Facts, const, parse
 from fuse_mlir.passes.fold_views import FoldViews
 from fuse_mlir.passes.fuse_horizontal import FuseHorizontal
 from fuse_mlir.passes.fuse_vertical import FuseVertical
@@ -61,6 +63,24 @@ def test_the_order_of_operands_does_not_matter(swapped: bool) -> None:
         return len(kernel_names(after))
 
     assert kernels(swapped) == 1
+
+
+@pytest.mark.parametrize(("sizes", "scored"), [((7, 11, 13), False), ((7, 11, 11), True)])
+def test_pairings_of_dims_are_scored_only_where_there_are_several(
+    sizes: tuple[int, ...], scored: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: list[int] = []
+    coinciding = Spaces.coinciding
+
+    def counted(self: Spaces, number: int, cluster: int, dims: Mapping[str, Expr]) -> int:
+        seen.append(number)
+        return coinciding(self, number, cluster, dims)
+
+    monkeypatch.setattr(Spaces, "coinciding", counted)
+    g = Graph()
+    x = g.input(*sizes)
+    after, _ = check(g, g.pointwise("add", x, g.reduce("sum", x, (1, 2), True)))
+    assert (len(kernel_names(after)), bool(seen)) == (1, scored)
 
 
 def test_cross_entropy_is_one_kernel_for_the_rows() -> None:
