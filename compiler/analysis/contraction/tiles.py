@@ -13,6 +13,7 @@ and with GELU behind them.
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 from ...base.hardware import Hardware
 from ...ir.layout import ELEMENT_BYTES
@@ -161,7 +162,7 @@ def blocks_for(form: ProductForm, hardware: Hardware, spilled: int = 0) -> Block
     """The blocks with the shortest estimated time.  ``spilled``: so often the blocks chosen so far have
     spilled; those with the shortest time are taken of which a thread holds less, as long as there are any.
     """
-    found = _estimated(form, hardware)
+    found = list(_estimated(form, hardware))
     in_turn = None if spilled else blocks_in_turn(form, hardware)
     if in_turn is not None:
         found.append((microseconds_in_turn(form, in_turn, hardware), in_turn))
@@ -194,12 +195,13 @@ def ranked_blocks(form: ProductForm, hardware: Hardware, most: int) -> list[Bloc
     return [blocks for _, blocks in sorted(_estimated(form, hardware), key=_rank)[:most]]
 
 
-def _estimated(form: ProductForm, hardware: Hardware) -> list[tuple[float, Blocks]]:
-    """Blocks that fit, each with its estimated time."""
+@lru_cache(maxsize=1 << 7)
+def _estimated(form: ProductForm, hardware: Hardware) -> tuple[tuple[float, Blocks], ...]:
+    """Blocks that fit, each with its estimated time.  Remembered, as several estimates ask for one form."""
     upright = [(microseconds(form, b, hardware), b) for b in _candidates(form, hardware)]
     turned = form.transposed
     swapped = [(microseconds(turned, b, hardware), b) for b in _candidates(turned, hardware)]
-    return [*upright, *((time, replace(b, m=b.n, n=b.m, swap=True)) for time, b in swapped)]
+    return (*upright, *((time, replace(b, m=b.n, n=b.m, swap=True)) for time, b in swapped))
 
 
 def _rank(pair: tuple[float, Blocks]) -> tuple[float, bool, int]:

@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import pytest
 
+from fuse_mlir.compiler.analysis.contraction import tiles
 from fuse_mlir.compiler.analysis.contraction.plan import ContractionPlan, contraction_plan
 from fuse_mlir.compiler.analysis.contraction.roofline import (
     LIBRARY_STARTS,
@@ -12,8 +13,14 @@ from fuse_mlir.compiler.analysis.contraction.roofline import (
     library_microseconds,
 )
 from fuse_mlir.compiler.analysis.contraction.surroundings import Moved
-from fuse_mlir.compiler.analysis.contraction.tiles import ProductForm, blocks_for, microseconds, planned
-from fuse_mlir.compiler.base.hardware import PRESETS
+from fuse_mlir.compiler.analysis.contraction.tiles import (
+    Blocks,
+    ProductForm,
+    blocks_for,
+    microseconds,
+    planned,
+)
+from fuse_mlir.compiler.base.hardware import PRESETS, Hardware
 
 H200 = PRESETS["h200"]
 
@@ -237,3 +244,19 @@ def test_few_rows_take_long_blocks_of_few_columns() -> None:
 
 def test_bounds_of_at_most_64_rows_are_what_blocks_are_chosen_for() -> None:
     assert [planned(16, most) for most in (16, 40, 64, 65, None)] == [16, 40, 64, 16, 16]
+
+
+def test_the_blocks_of_a_form_are_estimated_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[Blocks] = []
+
+    def counted(form: ProductForm, blocks: Blocks, hardware: Hardware) -> float:
+        seen.append(blocks)
+        return microseconds(form, blocks, hardware)
+
+    monkeypatch.setattr(tiles, "microseconds", counted)
+    form = ProductForm(1237, 771, 331, 1, "bf16", False)
+    chosen = blocks_for(form, H200)
+    known = len(seen)
+    kernel_microseconds(form, 1 << 20, H200)  # one more: the time of the chosen blocks
+    assert ContractionPlan(form, H200).blocks == chosen and len(seen) == known + 1 > 100
+    assert ContractionPlan(form, H200, spilled=1).blocks.held < chosen.held and len(seen) == known + 1
