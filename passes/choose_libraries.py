@@ -92,8 +92,7 @@ class ChooseLibraries(AnalysisPass):
     elements with at most 16 columns, batches of matrices of 16 or 32 rows and columns, batches of dot
     products and of matrices times vectors.  The library runs a program for each matrix of a batch, so that
     262144 dot products of 64 elements take it ten times as long as a kernel.  Rows and batches may be of any
-    size, also unknown ones, and so may sums where a kernel sums the columns of matrices; the estimates take
-    their hints.
+    size, also unknown ones; the estimates take their hints.
 
     The library keeps products of more rows where more than casts lies between a reduction and a factor (rule
     ``front``), and where more than one tensor as large as the result is read behind the product (``beside``).
