@@ -155,6 +155,38 @@ func.func private @odd(%x: tensor<4097xbf16>, %o: tensor<4100xbf16>) -> tensor<4
 
 // -----
 
+// Addresses that a loop carries say nothing of the axis that lies together: it is taken for the last one.
+
+// CHECK-LABEL: "tt.func"
+// CHECK: arg_attrs = [{tt.divisibility = 2 : i32}, {tt.divisibility = 16 : i32}]
+// CHECK-SAME: sym_name = "carried_tt"
+func.func private @carried(%x: tensor<64x3xbf16>, %o: tensor<8xbf16>) -> tensor<8xbf16>
+    attributes {fuse.kernel, fuse.grid = ["1"], fuse.dims = {d0 = "64", d1 = "3"}, fuse.ties = array<i64: 1>} {
+  %p = "fuse.base"(%x) : (tensor<64x3xbf16>) -> !tt.ptr<bf16>
+  %q = "fuse.base"(%o) : (tensor<8xbf16>) -> !tt.ptr<bf16>
+  %r = "tt.make_range"() {start = 0 : i32, end = 8 : i32} : () -> tensor<8xi32>
+  %three = arith.constant dense<3> : tensor<8xi32>
+  %in = arith.cmpi slt, %r, %three : tensor<8xi32>
+  %zero = arith.constant dense<0.0> : tensor<8xbf16>
+  %first = arith.constant 0 : i32
+  %one = arith.constant 1 : i32
+  %rows = arith.constant 64 : i32
+  %ps = "tt.splat"(%p) : (!tt.ptr<bf16>) -> tensor<8x!tt.ptr<bf16>>
+  %sum, %last = scf.for %i = %first to %rows step %one iter_args(%s = %zero, %at = %r) -> (tensor<8xbf16>, tensor<8xi32>) : i32 {
+    %a = "tt.addptr"(%ps, %at) : (tensor<8x!tt.ptr<bf16>>, tensor<8xi32>) -> tensor<8x!tt.ptr<bf16>>
+    %v = "tt.load"(%a, %in, %zero) {operandSegmentSizes = array<i32: 1, 1, 1>} : (tensor<8x!tt.ptr<bf16>>, tensor<8xi1>, tensor<8xbf16>) -> tensor<8xbf16>
+    %t = arith.addf %s, %v : tensor<8xbf16>
+    %next = arith.addi %at, %three : tensor<8xi32>
+    scf.yield %t, %next : tensor<8xbf16>, tensor<8xi32>
+  }
+  %qs = "tt.splat"(%q) : (!tt.ptr<bf16>) -> tensor<8x!tt.ptr<bf16>>
+  %qr = "tt.addptr"(%qs, %r) : (tensor<8x!tt.ptr<bf16>>, tensor<8xi32>) -> tensor<8x!tt.ptr<bf16>>
+  "tt.store"(%qr, %sum) {operandSegmentSizes = array<i32: 1, 1, 0>} : (tensor<8x!tt.ptr<bf16>>, tensor<8xbf16>) -> ()
+  return %o : tensor<8xbf16>
+}
+
+// -----
+
 // Three columns of which each lies together: the mask keeps whole vectors of a column, and 16 bytes are promised.  Of
 // rows of three, each element is masked by itself.
 
