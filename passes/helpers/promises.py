@@ -124,14 +124,13 @@ def _together(op: ir.Operation) -> int:
     segments = list(ir.DenseI32ArrayAttr(op.attributes["operandSegmentSizes"]))
     masks = [v for v, kind in zip(op.operands, _kinds(segments), strict=True) if kind == _MASK[op.name]]
     shape = tt.shape_of(_tile(op).type)
-    along = (axis for axis in _unit_axes(op.operands[0], len(shape)) if shape[axis] > 1)
+    along = (axis for axis in _unit_axes(op.operands[0]) if shape[axis] > 1)
     axis = max(along, default=len(shape) - 1)
     return min((_constancy(mask, axis) for mask in masks), default=_WIDEST)
 
 
-def _unit_axes(address: ir.Value, rank: int) -> set[int]:
-    """The axes of a tile of ``rank`` axes along which its addresses, or a term of their offsets, go up by
-    one element."""
+def _unit_axes(address: ir.Value) -> set[int]:
+    """The axes of a tile along which its addresses, or a term of their offsets, go up by one element."""
     if isinstance(address.owner, ir.Block):
         return set()
     op = address.owner.operation
@@ -139,9 +138,9 @@ def _unit_axes(address: ir.Value, rank: int) -> set[int]:
         return {0}
     if op.name == "tt.expand_dims":
         new = ir.IntegerAttr(op.attributes["axis"]).value
-        return {axis + (axis >= new) for axis in _unit_axes(op.operands[0], rank - 1)}
+        return {axis + (axis >= new) for axis in _unit_axes(op.operands[0])}
     if op.name in ("tt.addptr", "arith.addi", "tt.broadcast"):
-        return set[int]().union(*(_unit_axes(v, rank) for v in op.operands))
+        return set[int]().union(*(_unit_axes(v) for v in op.operands))
     return set()
 
 

@@ -145,13 +145,13 @@ def cost_of(chain: Chain, around: Surroundings, hardware: Hardware) -> ChainCost
         if step.reduces:  # a kernel of its own, which reads one result and writes another
             between = 2 * around.bytes_of(step.makers[0].result)
             library += between / (hardware.bandwidth * 1e3) + hardware.launch
+    moved_bytes = sum(map(around.bytes_of, moved))
     if chain.is_wide:
         slots = sum(step.slots for _, step in chain.steps)
-        kernel = wide.kernel_microseconds(chain.products, sum(map(around.bytes_of, moved)), slots, hardware)
-        return ChainCost(kernel + _STARTS + hardware.launch, library, wide=True)
-    moving = sum(map(around.bytes_of, moved)) / (hardware.bandwidth * _BANDWIDTH * 1e3)
-    kernel = moving + flops / _REACHED * 1e6 + _STARTS + hardware.launch
-    return ChainCost(kernel, library)
+        kernel = wide.kernel_microseconds(chain.products, moved_bytes, slots, hardware)
+    else:
+        kernel = moved_bytes / (hardware.bandwidth * _BANDWIDTH * 1e3) + flops / _REACHED * 1e6
+    return ChainCost(kernel + _STARTS + hardware.launch, library, chain.is_wide)
 
 
 def _is_narrow(product: Product, around: Surroundings, widest: int) -> bool:

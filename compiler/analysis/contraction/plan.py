@@ -66,13 +66,12 @@ class ContractionPlan:
         """The part of the library's time that a kernel is to take at most."""
         if self.few is not None or moved.widened:
             return 1.0
+        library, front = self.library_microseconds(moved), moved.front_bytes > 0
         if self.small:
-            library, front = self.library_microseconds(moved), moved.front_bytes > 0
-            return small.margin(self.form, library) if not front else margin(library, front=True)
+            return margin(library, front=True) if front else small.margin(self.form, library)
         in_turn = self.blocks.programs > 0
         few = reads_weights_once(self.form, self.hardware)
-        front = moved.front_bytes > 0
-        return margin(self.library_microseconds(moved), front=front, in_turn=in_turn, few=few)
+        return margin(library, front=front, in_turn=in_turn, few=few)
 
     def kernel_microseconds(self, moved: Moved) -> float:
         """As one kernel with what is around it."""

@@ -104,8 +104,9 @@ class Surroundings:
         for operand, spec in product.reads:
             size, (made, sources) = self._size(spec), self._made(operand)
             again = (operand, spec) in copied
-            own += size * (3 if again else 1)
-            call += size * (3 if again else 1)
+            called = size * (3 if again else 1)
+            own += called
+            call += called
             launches += again
             made_slots = sum(map(self.slots, made))
             if made and any(map(self._is_reduced, sources)):  # the reduction makes the operand

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from ...base.hardware import Hardware
 from ...ir.sizes import ceil_power
 from ...ir.tile import Axis, Tile
+from ..contraction.small import WEIGHED_COLUMNS, WEIGHED_PROGRAMS
 from ..kernel.shape import KernelShape
 from .choice import SMALL_REGISTERS, THREADS_OF_FOUR_WARPS, elements_per_program, grid, segments
 from .row_rules import ROW_REGISTERS, THREAD_BYTES, both_ways, scans_held
@@ -18,9 +19,8 @@ _COLUMNS, _SHARING_WARPS = 128, 4
 
 #: Elements of a warp that holds several small matrices, 16 of a thread.
 _MATRIX_ELEMENTS = 512
-#: Bytes of a warp that weighs the rows of matrices, 128 of a thread, and of the shortest row; how many such
-#: programs there are at least for each two of a multiprocessor.
-_WEIGHED_BYTES, _WEIGHED_ROW, _WEIGHED_PROGRAMS = 4096, 64, 15
+#: Bytes of a warp that weighs the rows of matrices, 128 of a thread, and of the shortest row.
+_WEIGHED_BYTES, _WEIGHED_ROW = 4096, 64
 
 
 @dataclass
@@ -94,12 +94,12 @@ def weighed_rows(reduced: ReducedColumns, hardware: Hardware) -> Tile | None:
         return None
     if _WEIGHED_BYTES // hardware.warp // 4 * shape.live_values > ROW_REGISTERS:  # 16 bits stay packed
         return None
-    columns = min(_COLUMNS, row // shape.widest)
+    columns = min(WEIGHED_COLUMNS, row // shape.widest)
     length = ceil_power(max(1, shape.points(reduced.dims)))
     rows = min(length, _WEIGHED_BYTES // (columns * shape.widest))
     held = reduced.bound is not None and ceil_power(reduced.bound) <= rows
     matrices = _WEIGHED_BYTES // (rows * columns * shape.widest) if held else 1
-    if reduced.programs(columns) < matrices * _WEIGHED_PROGRAMS * hardware.full_grid:
+    if reduced.programs(columns) < matrices * WEIGHED_PROGRAMS * hardware.full_grid:
         return None
     return reduced.tile(Axis(reduced.dims, rows, "resident" if held else "looped"), columns, 1, matrices)
 
