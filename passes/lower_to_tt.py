@@ -30,6 +30,16 @@ is known, of fewer for narrow elements beside wide ones and for elements that ar
 of its own, such as ``as_strided``.  ``fuse.base_of`` becomes a load of an address, by number, from the
 parameters of the launch in constant memory.
 
+Functions get LLVM's attribute ``noimplicitfloat``, with which LLVM does not look for scalars to put into
+vectors.  A thread has none to find: Triton has written its loads and stores as vectors, and ptxas pairs
+16-bit numbers.  The search takes up to a third of a kernel's compile time.  A user's kernel, which was tuned
+without it, does not get it.
+
+What is one instruction of the GPU is a call of LLVM's intrinsic (``passes/helpers/intrinsics.py``):
+``math.rsqrt`` and ``math.exp2`` of f32, and libdevice's ``__nv_exp2f``, ``__nv_rsqrtf``,
+``__nv_copysignf`` and ``__nv_fast_fdividef``.  For any other function of libdevice Triton parses the whole
+library.
+
 It does not fire on kernels that are not tiled, nor on declarations.
 
 Raises PassError:
@@ -46,6 +56,7 @@ from ..compiler.base.remarks import Remarks
 from ..compiler.ir.dialects import tt
 from ..compiler.ir.kernel import attribute_items, is_kernel, is_tiled, string
 from ..compiler.mlir import func, ir
+from .helpers.intrinsics import call_intrinsic, intrinsic_of
 from .helpers.promises import Promises, arguments_anywhere
 from .pass_base import Pass, PassError
 
@@ -95,6 +106,8 @@ def _lower(kernel: ir.Operation, anywhere: Collection[int]) -> None:
             ir.TypeAttr.get(ir.FunctionType.get(types, [])),
         ).operation
         function.attributes["arg_attrs"] = ir.ArrayAttr.get(attributes)
+        if "fuse.user" not in kernel.attributes:
+            function.attributes["passthrough"] = ir.ArrayAttr.get([ir.StringAttr.get("noimplicitfloat")])
         entry = function.regions[0].blocks.append(*types, arg_locs=[kernel.location] * len(types))
     for op in _tables(arguments):
         _read_parameter(op, f"{name}_tt", parameters, promises)
@@ -107,19 +120,28 @@ def _lower(kernel: ir.Operation, anywhere: Collection[int]) -> None:
             op.operation.erase()
         else:
             entry.append(op.operation)
-    _drop_segments(function)
+    _spell(function)
     _declare(kernel, name, parameters)
 
 
-def _drop_segments(function: ir.Operation) -> None:
-    """Ops with a single optional or variadic operand carry no ``operandSegmentSizes`` in Triton."""
+def _spell(function: ir.Operation) -> None:
+    """Ops as Triton has them.  Those with a single optional or variadic operand carry no
+    ``operandSegmentSizes`` there.
+    """
+    calls: list[tuple[ir.Operation, str]] = []
 
-    def drop(op: ir.Operation) -> ir.WalkResult:
-        if op.operation.name in _WITHOUT_SEGMENTS and "operandSegmentSizes" in op.attributes:
+    def visit(op: ir.Operation) -> ir.WalkResult:
+        op = op.operation
+        if op.name in _WITHOUT_SEGMENTS and "operandSegmentSizes" in op.attributes:
             del op.attributes["operandSegmentSizes"]
+        intrinsic = intrinsic_of(op)
+        if intrinsic is not None:
+            calls.append((op, intrinsic))
         return ir.WalkResult.ADVANCE
 
-    function.walk(drop)
+    function.walk(visit)
+    for op, intrinsic in calls:
+        call_intrinsic(op, intrinsic)
 
 
 def _tables(arguments: list[ir.Value]) -> list[ir.Operation]:

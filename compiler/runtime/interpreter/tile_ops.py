@@ -8,6 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from ...codegen.libdevice import INTRINSICS
 from ...ir.dialects.tt_text import FAMILIES, mirror_name
 from ...mlir import ir
 from ..errors import DeviceAssertError, RunError
@@ -192,9 +193,14 @@ _LIBDEVICE: dict[str, Callable[..., Tensor]] = {
 }
 
 
+#: Libdevice's symbol of the function that is an intrinsic of LLVM.
+_OF_INTRINSIC = {intrinsic: symbol for symbol, intrinsic in INTRINSICS.items()}
+
+
 def libdevice(symbol: str, location: ir.Location | None = None) -> Callable[..., Tensor]:
-    """The torch function of a libdevice symbol (``__nv_erff``).  Raises RunError for one that is not
-    known."""
+    """The torch function of a libdevice symbol (``__nv_erff``), or of an intrinsic.  Raises RunError for one
+    that is not known."""
+    symbol = _OF_INTRINSIC.get(symbol, symbol)
     if symbol in _LIBDEVICE:
         return _LIBDEVICE[symbol]
     name = symbol.removeprefix("__nv_").removeprefix("fast_")

@@ -7,6 +7,10 @@ The text is the generic form that `codegen` prints, with an explicit `loc(...)` 
 operation without one is located in the text itself. Triton parses files only, so the text travels in an
 anonymous memory file.
 
+Libdevice. Triton parses and links it, which takes 25 ms, where a kernel declares any function: one of
+libdevice, but also the driver's `__assertfail`. A kernel whose text names none of libdevice's functions is
+compiled without it, and again with it where its LLVM IR calls one nevertheless.
+
 Diagnostics. Triton gives Python no way to receive MLIR's diagnostics: they are written to file descriptor 2.
 The parser, whose verifier catches nearly every mistake, runs under a lock with that descriptor captured, so
 its diagnostics are in the error and not on the terminal. The later stages take far longer and run in
@@ -28,6 +32,10 @@ _IDENTIFIER = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 _PTXAS = re.compile(
     r"^ptxas[\w-]*\s+(?:\S+,\s+line\s+(?P<line>\d+);\s+)?(?:error|fatal)\s*:\s*(?P<message>.+)$", re.MULTILINE
 )
+
+
+#: What Triton takes from libdevice: functions by name, all that is f64, and ops of `math` except for three.
+_LIBDEVICE = re.compile(r"__nv_|\bf64\b|\bmath\.(?!absf\b|exp\b|fma\b)")
 
 
 class TritonCompileError(RuntimeError):
@@ -122,6 +130,7 @@ class _Job:
     def __init__(self, request: CompileRequest, name: str) -> None:
         self.request = request
         self.name = name
+        self.linked = _LIBDEVICE.search(request.text) is not None
         self.products: dict[str, Any] = {}
         self.texts: dict[str, str] = {}
         self.timings: dict[str, float] = {}
@@ -129,6 +138,13 @@ class _Job:
 
     def compile(self) -> CompiledCubin:
         """Runs every stage, the parser under the capture. Raises _StageFailed."""
+        if not self._run_stages() and not self.linked:
+            self.linked = True
+            self._run_stages()
+        return self._compiled()
+
+    def _run_stages(self) -> bool:
+        """Whether all stages ran: not where the LLVM IR calls libdevice, which is not linked."""
         from triton._C.libtriton import ir
 
         backend = self._backend()
@@ -141,6 +157,11 @@ class _Job:
             if stage in self.request.keep:
                 self.texts[stage] = str(product)
             self.products[stage] = product
+            if stage == "llir" and not self.linked and "@__nv_" in product:
+                return False
+        return True
+
+    def _compiled(self) -> CompiledCubin:
         ptx: str = self.products["ptx"]
         return CompiledCubin(
             name=self.metadata["name"],
@@ -194,6 +215,8 @@ class _Job:
         if tuple(stages) != STAGES[1:]:
             found = ", ".join(stages)
             raise TritonCompileError(self.name, "options", f"stages are {found}, not {', '.join(STAGES[1:])}")
+        if not self.linked:
+            object.__setattr__(options, "extern_libs", ())  # it is frozen, and made anew for each kernel
         self.metadata = {"target": backend.target, **vars(options)}
         return stages
 

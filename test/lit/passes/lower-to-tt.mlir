@@ -11,6 +11,7 @@
 // CHECK-NOT: operandSegmentSizes
 // CHECK: "tt.return"() : () -> ()
 // CHECK: tt.divisibility = 16 : i32
+// CHECK-SAME: passthrough = ["noimplicitfloat"]
 // CHECK-SAME: sym_name = "copy_tt"
 // CHECK: func.func private @copy(tensor<1000xf32>, tensor<1000xf32>, tensor<1000xf32>, !fuse.token, index {fuse.sym = "s0"}) -> tensor<1000xf32>
 // CHECK-SAME: fuse.launch = @copy_tt
@@ -48,6 +49,45 @@ func.func private @scalar(%o: tensor<8xf32>) -> tensor<8xf32> attributes {fuse.k
   return %r : tensor<8xf32>
 }
 func.func private @torch_relu(tensor<64xf32>) -> tensor<64xf32> attributes {fuse.extern = "aten.relu.default", fuse.args = [#fuse.arg<0 : i64>], fuse.kwargs = {}}
+
+// -----
+
+// Fires: functions that are one instruction become intrinsics.  Not others, nor those of f64.
+
+// CHECK-LABEL: "tt.func"
+// CHECK: "tt.load"
+// CHECK-NEXT: "tt.extern_elementwise"({{.*}}symbol = "llvm.nvvm.rsqrt.approx.ftz.f"}{{.*}} : (tensor<256xf32>) -> tensor<256xf32>
+// CHECK-NEXT: "tt.extern_elementwise"({{.*}}symbol = "llvm.nvvm.ex2.approx.ftz.f"}{{.*}} : (tensor<256xf32>) -> tensor<256xf32>
+// CHECK-NEXT: "tt.extern_elementwise"({{.*}}symbol = "llvm.nvvm.ex2.approx.ftz.f"}{{.*}} : (tensor<256xf32>) -> tensor<256xf32>
+// CHECK-NEXT: "tt.extern_elementwise"({{.*}}symbol = "llvm.nvvm.div.approx.ftz.f"}{{.*}} : (tensor<256xf32>, tensor<256xf32>) -> tensor<256xf32>
+// CHECK-NEXT: "tt.extern_elementwise"({{.*}}symbol = "llvm.copysign.f32"}
+// CHECK-NEXT: "tt.extern_elementwise"({{.*}}symbol = "__nv_tanhf"}
+// CHECK-NEXT: arith.extf
+// CHECK-NEXT: math.rsqrt {{.*}} : tensor<256xf64>
+// CHECK-NEXT: "tt.extern_elementwise"({{.*}}symbol = "__nv_rsqrt"}
+// CHECK: sym_name = "roots_tt"
+func.func private @roots(%x: tensor<256xf32>, %o: tensor<256xf64>) -> tensor<256xf64>
+    attributes {fuse.kernel, fuse.grid = ["1"], fuse.dims = {d0 = "256"}, fuse.ties = array<i64: 1>} {
+  %p = "fuse.base"(%x) : (tensor<256xf32>) -> !tt.ptr<f32>
+  %q = "fuse.base"(%o) : (tensor<256xf64>) -> !tt.ptr<f64>
+  %r = "tt.make_range"() {start = 0 : i32, end = 256 : i32} : () -> tensor<256xi32>
+  %ps = "tt.splat"(%p) : (!tt.ptr<f32>) -> tensor<256x!tt.ptr<f32>>
+  %qs = "tt.splat"(%q) : (!tt.ptr<f64>) -> tensor<256x!tt.ptr<f64>>
+  %pr = "tt.addptr"(%ps, %r) : (tensor<256x!tt.ptr<f32>>, tensor<256xi32>) -> tensor<256x!tt.ptr<f32>>
+  %qr = "tt.addptr"(%qs, %r) : (tensor<256x!tt.ptr<f64>>, tensor<256xi32>) -> tensor<256x!tt.ptr<f64>>
+  %v = "tt.load"(%pr) {operandSegmentSizes = array<i32: 1, 0, 0>} : (tensor<256x!tt.ptr<f32>>) -> tensor<256xf32>
+  %a = math.rsqrt %v : tensor<256xf32>
+  %b = math.exp2 %a : tensor<256xf32>
+  %c = "tt.extern_elementwise"(%b) {libname = "", libpath = "", pure = true, symbol = "__nv_exp2f"} : (tensor<256xf32>) -> tensor<256xf32>
+  %d = "tt.extern_elementwise"(%c, %v) {libname = "", libpath = "", pure = true, symbol = "__nv_fast_fdividef"} : (tensor<256xf32>, tensor<256xf32>) -> tensor<256xf32>
+  %e = "tt.extern_elementwise"(%d, %v) {libname = "", libpath = "", pure = true, symbol = "__nv_copysignf"} : (tensor<256xf32>, tensor<256xf32>) -> tensor<256xf32>
+  %f = "tt.extern_elementwise"(%e) {libname = "", libpath = "", pure = true, symbol = "__nv_tanhf"} : (tensor<256xf32>) -> tensor<256xf32>
+  %w = arith.extf %f : tensor<256xf32> to tensor<256xf64>
+  %g = math.rsqrt %w : tensor<256xf64>
+  %h = "tt.extern_elementwise"(%g) {libname = "", libpath = "", pure = true, symbol = "__nv_rsqrt"} : (tensor<256xf64>) -> tensor<256xf64>
+  "tt.store"(%qr, %h) {operandSegmentSizes = array<i32: 1, 1, 0>} : (tensor<256x!tt.ptr<f64>>, tensor<256xf64>) -> ()
+  return %o : tensor<256xf64>
+}
 
 // -----
 

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import textwrap
 import threading
+from unittest import mock
 
 import pytest
 from ttir_kernels import add_kernel, scalars_kernel, softmax_kernel, transpose_kernel
@@ -65,6 +66,47 @@ def test_softmax_compiles_and_needs_shared_memory():
     assert ".visible .entry softmax_kernel(" in kernel.ptx
     assert 0 < kernel.shared < 4096
     assert kernel.texts == {}
+
+
+def linked(text: str) -> int:
+    """How often libdevice is linked where the kernel is compiled, which leaves no function unresolved."""
+    from triton._C.libtriton import llvm
+
+    with mock.patch.object(llvm, "link_extern_libs", wraps=llvm.link_extern_libs) as link:
+        compile_ttir(text, target=Target(), num_warps=4)
+    return link.call_count
+
+
+def with_function(call: str) -> str:
+    """A kernel that asserts, and stores `call` of the sum `%s`."""
+    vec = "tensor<256xf32>"
+    stored = f'%f = {call} : ({vec}) -> {vec}\n"tt.assert"(%m) {{message = "m"}} : (tensor<256xi1>) -> ()\n'
+    return add_kernel().replace('"tt.store"(%op, %s, %m)', stored + '"tt.store"(%op, %f, %m)')
+
+
+@pytest.mark.parametrize(
+    "function, count",
+    [('"math.exp"(%s)', 0), ('"math.absf"(%s)', 0), ('"math.log"(%s)', 1), ('"math.rsqrt"(%s)', 1)],
+)
+def test_libdevice_is_linked_where_a_kernel_names_its_functions(function, count):
+    assert linked(with_function(function)) == count
+
+
+@pytest.mark.parametrize("symbol, count", [("__nv_tanhf", 1), ("llvm.nvvm.ex2.approx.ftz.f", 0)])
+def test_libdevice_is_linked_for_its_functions_and_not_for_intrinsics(symbol, count):
+    attributes = f'libname = "", libpath = "", pure = true, symbol = "{symbol}"'
+    assert linked(with_function(f'"tt.extern_elementwise"(%s) {{{attributes}}}')) == count
+
+
+def test_libdevice_is_linked_for_a_function_that_only_the_llvm_ir_names():
+    half = softmax_kernel().replace(
+        '%e = "math.exp"(%shifted) : (tensor<256xf32>) -> tensor<256xf32>',
+        """%narrow = "arith.truncf"(%shifted) : (tensor<256xf32>) -> tensor<256xf16>
+        %power = "math.exp"(%narrow) : (tensor<256xf16>) -> tensor<256xf16>
+        %e = "arith.extf"(%power) : (tensor<256xf16>) -> tensor<256xf32>""",
+    )
+    assert half != softmax_kernel()
+    assert linked(half) == 1
 
 
 def test_a_large_tile_needs_more_shared_memory_than_the_default():
