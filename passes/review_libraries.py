@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import ClassVar, Literal, NamedTuple
 
 from ..compiler.analysis.contraction.plan import plan_of
 from ..compiler.analysis.contraction.surroundings import GroupSurroundings
@@ -48,9 +48,10 @@ class ReviewLibraries(AnalysisPass):
     ``choose-libraries`` runs before fusion, and takes for granted that a kernel of a product fuses with the
     pointwise kernels around it.  This pass runs when ``fuse.group`` says what fuses.  Both figures are
     estimated again, by the same model: the kernel moves what the members of its group read that make its
-    operands; the call moves its operands, and those members are kernels beside it.  Where the kernel is
-    estimated to take longer, its group is dissolved, the call of the library is made again, with views of
-    what the kernel read, and ``fuse-vertical`` and ``fuse-horizontal`` run again for what is around it.
+    operands; the call moves its operands, and those members are kernels beside it.  A kernel goes back that
+    is estimated to take longer, or to save less than a hundredth by blocks, which take up to a second to
+    compile.  Its group is dissolved, the call of the library is made again, with views of what the kernel
+    read, and ``fuse-vertical`` and ``fuse-horizontal`` run again for what is around it.
     ``choose-libraries`` asks for more than that, as it cannot know what fuses.
 
     Remarks, with both figures: ``passed: library`` where a kernel goes back, ``analysis: kernel`` where it
@@ -113,7 +114,7 @@ class ReviewLibraries(AnalysisPass):
         """The calls of kernels that go back."""
         chained = _chained(program, hints_of(program.main))
         found = []
-        for call, (kernel_us, library_us) in estimated_products(program, hardware).items():
+        for call, estimated in estimated_products(program, hardware).items():
             known = measured.get(call)
             name = string(program.callee(call).attributes["sym_name"])
             if call in chained and known is None and self.back != "all":
@@ -123,12 +124,15 @@ class ReviewLibraries(AnalysisPass):
                     ops=(name,), locations=(str(call.location),),
                 )  # fmt: skip
                 continue
-            loses = self.back == "all" or kernel_us > library_us
-            numbers: dict[str, float] = {"kernel_us": round(kernel_us, 2), "library_us": round(library_us, 2)}
+            loses = self.back == "all" or not estimated.stays
+            numbers: dict[str, float] = {
+                "kernel_us": round(estimated.kernel_us, 2),
+                "library_us": round(estimated.library_us, 2),
+            }
             if known is not None:
                 loses, numbers = known.refusal is not None, dict(known.numbers)
-            said = "is estimated" if known is None else "was measured"
-            becomes = f"goes back to the library: a kernel of its group {said} to take longer"
+            said = "is not estimated to take less" if known is None else "was measured to take longer"
+            becomes = f"goes back to the library: a kernel of its group {said}"
             remarks.add(
                 self.name, "passed" if loses else "analysis", "library" if loses else "kernel",
                 f"@{name} {becomes if loses else 'stays a kernel'}",
@@ -146,10 +150,18 @@ class ReviewLibraries(AnalysisPass):
         remarks.items += [remark for remark in new.items if remark not in said]
 
 
-def estimated_products(program: Program, hardware: Hardware) -> dict[ir.Operation, tuple[float, float]]:
-    """The calls of kernels that could go back, in order: the estimated microseconds of the kernel of the
-    group, and of the library's call with what is around it.
+class Estimated(NamedTuple):
+    """Microseconds of the kernel of a product's group, and of the library's call with what is around it;
+    whether the kernel stays.
     """
+
+    kernel_us: float
+    library_us: float
+    stays: bool
+
+
+def estimated_products(program: Program, hardware: Hardware) -> dict[ir.Operation, Estimated]:
+    """The calls of kernels that could go back, in order."""
     facts, hints = program.facts(), hints_of(program.main)
     found = {}
     for call in program.calls():
@@ -159,7 +171,9 @@ def estimated_products(program: Program, hardware: Hardware) -> dict[ir.Operatio
         group = call.attributes.get("fuse.group", None)
         cost = GroupSurroundings(program.functions, hints, group).cost(library.product)
         plan = plan_of(library.product, cost, hints, hardware)
-        found[call] = plan.kernel_microseconds(cost), plan.library_microseconds(cost)
+        found[call] = Estimated(
+            plan.kernel_microseconds(cost), plan.library_microseconds(cost), plan.stays(cost)
+        )
     return found
 
 

@@ -28,6 +28,9 @@ from .surroundings import Moved
 from .tensor_cores import FEW
 from .tiles import Blocks, ProductForm, blocks_for
 
+#: The part of the library's time that a kernel of blocks is to take at most, when it is known what fused.
+_EVEN = 0.99
+
 
 @dataclass(frozen=True)
 class ContractionPlan:
@@ -72,6 +75,14 @@ class ContractionPlan:
         in_turn = self.blocks.programs > 0
         few = reads_weights_once(self.form, self.hardware)
         return margin(library, front=front, in_turn=in_turn, few=few)
+
+    def stays(self, moved: Moved) -> bool:
+        """Whether a kernel is to stay one, where ``moved`` says what fused with it.  Blocks of tensor cores
+        take up to a second to compile, and are not kept for less than a hundredth of the library's time.
+        """
+        blocks = self.few is None and not self.small
+        most = _EVEN if blocks else 1.0
+        return self.kernel_microseconds(moved) <= most * self.library_microseconds(moved)
 
     def kernel_microseconds(self, moved: Moved) -> float:
         """As one kernel with what is around it."""

@@ -269,7 +269,7 @@ class FusionSearch:
             kernel, library = GraphPart({"k0": group}), GraphPart({"k0": group}, library=True)
             _, started = self._started(fused, kernel, library)
             forms = [form for form in (compiled() for compiled in started) if form is not None]
-            kept = times[call][0] <= times[call][1]
+            kept = times[call].stays
             compared = self._compared(forms if kept else forms[::-1], deadline) if len(forms) == 2 else None
             if compared is not None:
                 us = compared.microseconds if kept else compared.microseconds[::-1]
