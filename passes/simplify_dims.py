@@ -118,7 +118,7 @@ class _Form:
                 crossings.append(op)
                 if op.name == "fuse.dot":
                     products.append(op)
-        divided = any(not isinstance(atom, str) for e in addresses for atom in e.atoms())
+        divided = any(e.has_divisions for e in addresses)
         sources = _sources(kernel) if divided and crossings else {}
         crossed = tuple((op.name, frozenset(over(op)), _joined(op, sources)) for op in crossings)
         factors = _factors(kernel, products) if products else ()

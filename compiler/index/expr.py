@@ -18,13 +18,15 @@ Monomial = tuple[Atom, ...]  #: d0*d0 is ("d0", "d0"), a number is ()
 class Expr:
     """An immutable integer polynomial: a map from monomials (sorted tuples of atoms) to non-zero ints."""
 
-    __slots__ = ("_cost", "_hash", "_sorted", "_symbols", "_text", "by_monomial")
+    __slots__ = ("_cost", "_hash", "_sorted", "_symbols", "_text", "by_monomial", "constant")
 
     def __init__(self, terms: dict[Monomial, int]):
         """Takes ownership of `terms`, whose values are non-zero; other modules use `const`, `sym`,
         operators.
         """
         self.by_monomial = terms  # read only
+        #: The value when this is a number, else None.
+        self.constant: int | None = (terms.get(()) if len(terms) == 1 else None) if terms else 0
         self._hash: int | None = None
         self._sorted: tuple[tuple[Monomial, int], ...] | None = None
         self._symbols: frozenset[str] | None = None
@@ -60,14 +62,6 @@ class Expr:
         if self._sorted is None:
             self._sorted = tuple(sorted(self.by_monomial.items(), key=lambda item: monomial_key(item[0])))
         return self._sorted
-
-    @property
-    def constant(self) -> int | None:
-        """The value when this is a number, else None."""
-        terms = self.by_monomial
-        if not terms:
-            return 0
-        return terms.get(()) if len(terms) == 1 else None
 
     @property
     def is_constant(self) -> bool:
@@ -106,6 +100,11 @@ class Expr:
     def atoms(self) -> tuple[Atom, ...]:
         """The distinct atoms of the polynomial (not those inside other atoms), in order."""
         return tuple(sorted({atom for monomial in self.by_monomial for atom in monomial}, key=atom_key))
+
+    @property
+    def has_divisions(self) -> bool:
+        """Whether some atom is a quotient or a remainder."""
+        return any(not isinstance(atom, str) for monomial in self.by_monomial for atom in monomial)
 
     def powers(self, atom: Atom) -> dict[int, "Expr"]:
         """This as a polynomial in one atom: {power: the other factor}.  Symbols inside the atom do not

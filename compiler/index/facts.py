@@ -55,7 +55,8 @@ class Facts:
         object.__setattr__(self, "_hash", hash((self.extents, self.ranges, self.multiples)))
         object.__setattr__(self, "_range", ranges)
         for _, extent in self.extents:
-            _raise_minimum(extent, 1, ranges)
+            if extent.constant is None:
+                _raise_minimum(extent, 1, ranges)
 
     def __hash__(self) -> int:
         return self._hash
@@ -254,7 +255,7 @@ def _extreme(e: Expr, facts: Facts, low: bool) -> Bound:
     while True:
         atoms = [atom for atom in _divisions_first(e) if _is_variable(atom, facts)]
         if not atoms:
-            return simplify(e, facts) if any(not isinstance(atom, str) for atom in e.atoms()) else e
+            return simplify(e, facts) if e.has_divisions else e
         smaller = _eliminate(e, facts, low, atoms)
         if smaller is None:
             return None

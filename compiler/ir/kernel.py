@@ -257,8 +257,7 @@ def _declared(func: ir.Operation, attribute: str) -> list[dict[str, ir.Attribute
 def kernel_facts(func: ir.Operation) -> Facts:
     """Extents of the dims of a kernel and bounds of the size symbols that it declares."""
     dims = kernel_dims(func) if "fuse.dims" in func.attributes else {}
-    extents = {n: str(e) for n, e in dims.items()}
-    return _facts(((named.get("fuse.sym"), named) for named in _declared(func, "arg_attrs")), extents)
+    return _facts(((named.get("fuse.sym"), named) for named in _declared(func, "arg_attrs")), dims)
 
 
 def program_facts(main: ir.Operation) -> Facts:
@@ -275,7 +274,7 @@ def program_facts(main: ir.Operation) -> Facts:
 
 
 def _facts(
-    found: Iterable[tuple[ir.Attribute | None, Mapping[str, ir.Attribute]]], extents: Mapping[str, str]
+    found: Iterable[tuple[ir.Attribute | None, Mapping[str, ir.Attribute]]], extents: Mapping[str, Expr]
 ) -> Facts:
     """From pairs of a size's name and the attributes that bound it."""
     minimum: dict[str, int] = {}

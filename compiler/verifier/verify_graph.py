@@ -274,7 +274,7 @@ def _same_address(source: TensorSpec, result: TensorSpec, coords: tuple[Expr, ..
     difference = mapped - direct
     if difference.is_constant and difference.constant == 0:
         return
-    if any(not isinstance(atom, str) for atom in difference.atoms()):
+    if difference.has_divisions:
         if not (source.is_static and result.is_static):
             return
         corners = _corners([int(str(size)) for size in result.sizes])

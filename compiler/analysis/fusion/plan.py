@@ -6,7 +6,6 @@ from functools import cached_property, lru_cache
 from typing import Any, NamedTuple
 
 from ...index import Expr, Facts, simplify
-from ...index.expr import FloorDiv, Mod
 from ..kernel.accesses import Read, Summary, Write
 
 #: The name of each rule, and what it refuses.  ``test/lit/passes/fusion-rules/<rule>.mlir`` shows both sides.
@@ -187,7 +186,7 @@ def image(mapping: Mapping[str, Expr], dims: Iterable[str], extents: Mapping[str
 
 def is_plain(mapping: Mapping[str, Expr]) -> bool:
     """Whether no expression contains a division, which flattening would leave."""
-    return not any(isinstance(atom, (FloorDiv, Mod)) for e in mapping.values() for atom in e.atoms())
+    return not any(e.has_divisions for e in mapping.values())
 
 
 @lru_cache(maxsize=1 << 12)
