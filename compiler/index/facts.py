@@ -21,7 +21,7 @@ Bound = Expr | None
 
 def is_indirect(name: str) -> bool:
     """Whether the symbol is an indirect operand: i0, i1, .."""
-    return _INDIRECT.fullmatch(name) is not None
+    return name.startswith("i") and _INDIRECT.fullmatch(name) is not None
 
 
 def as_expr(value: "Expr | int | str") -> Expr:

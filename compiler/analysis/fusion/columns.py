@@ -61,7 +61,7 @@ def held_by_products(t: FusionTrial, crossed: Iterable[frozenset[str]]) -> froze
         held_here = [along for along in columns if along <= product.kept]
         if len(held_here) != 1 or not any(held_here[0] <= side for side in product.sides):
             return _NONE  # a program holds rows or columns, of one matrix of a batch
-    if any(t.estimate(points(plan.extents, _rows(t, [p]))) <= t.limits.block[0] for p in products):
+    if any(t.points(_rows(t, [p])) <= t.limits.block[0] for p in products):
         return _NONE  # it is multiplied and summed, and has no tiles
     return frozenset().union(*columns) if _fit(t, products, columns) and _pays(t, inner) else _NONE
 
@@ -94,7 +94,7 @@ def _fit(t: FusionTrial, products: list[_Product], columns: set[frozenset[str]])
 
 def _pays(t: FusionTrial, inner: frozenset[str]) -> bool:
     plan, limits = t.planned, t.limits
-    programs, depth = (t.estimate(points(plan.extents, dims)) for dims in (plan.parallel, inner))
+    programs, depth = (t.points(dims) for dims in (plan.parallel, inner))
     return programs >= limits.many or depth <= limits.depth
 
 

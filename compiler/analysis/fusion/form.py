@@ -7,6 +7,7 @@ verdict.  The rules that compute the verdict get a ``FusionTrial``, which holds 
 graph nor the module: so they cannot read anything that is not part of the key.
 """
 
+import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -199,6 +200,14 @@ class FusionTrial:
     def estimate(self, e: Expr) -> int:
         """The likely value of an expression."""
         return self.form.sizes.estimate(e)
+
+    def points(self, dims: frozenset[str]) -> int:
+        """The likely number of points of some dims of the space."""
+        return math.prod([n for name, n in self._extents.items() if name in dims])
+
+    @cached_property
+    def _extents(self) -> Mapping[str, int]:
+        return {name: self.estimate(e) for name, e in self.planned.extents.items()}
 
 
 class Verdict(NamedTuple):

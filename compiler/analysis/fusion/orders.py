@@ -41,7 +41,7 @@ def walk_of(t: FusionTrial, one: frozenset[str], other: frozenset[str]) -> Walk 
     row, column = (one, other) if _contiguous(t, one, one | other) else (other, one)
     if not _contiguous(t, row, one | other):
         return "memory is contiguous along neither"
-    width, height = points(plan.extents, row).constant, t.estimate(points(plan.extents, column))
+    width, height = points(plan.extents, row).constant, t.points(column)
     sums = _sums(plan, row, column)
     if not sums:
         return "what is reduced down the rows is a result of each row"

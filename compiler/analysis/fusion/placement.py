@@ -22,8 +22,8 @@ Planning is deterministic: ``fuse-vertical`` plans to decide, and ``materialize-
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
+from typing import NamedTuple
 
 from ...index import Expr, Facts, Solution, const, sym
 from ...index.facts import is_indirect
@@ -82,13 +82,36 @@ def _plan(
         return refused.refusal
 
 
-@dataclass(frozen=True)
-class _Reader:
+class _Reader(NamedTuple):
     instance: int
     position: int
     write: Write
     coords: tuple[Expr, ...]
     guarded: bool
+
+
+class _Joined(NamedTuple):
+    """Dims that a member is joined with; ``plain``: none of those that reads determine has a division."""
+
+    dims: Mapping[str, Expr]
+    plain: bool
+
+
+@lru_cache(maxsize=1 << 14)
+def _joined(
+    mapping: tuple[tuple[str, Expr], ...],
+    summary: Summary,
+    extents: tuple[tuple[str, Expr], ...],
+    facts: Facts,
+) -> _Joined | None:
+    """The dims of a member whose reads agree on ``mapping``, if that is a bijection."""
+    merged, crossed = dict(mapping), summary.crossed
+    determined = {d: e for d, e in summary.extents if d in merged and not (d in crossed and e.constant == 1)}
+    reached = {d: merged[d] for d in determined}
+    if not bijective(items(reached), items(determined), extents, facts):
+        return None
+    alone = {d: const(0) for d, e in summary.extents if e.constant == 1 and d not in crossed}
+    return _Joined({**alone, **reached}, is_plain(reached))
 
 
 class _Planner:
@@ -236,31 +259,20 @@ class _Planner:
         member: Member,
         mappings: Mapping[tuple, list[tuple[_Reader, Solution]]],
         extents: Mapping[str, Expr],
-    ) -> dict[str, Expr] | None:
+    ) -> _Joined | None:
         """The one bijective mapping that all reads agree on, or None."""
         merged: dict[str, Expr] = {}
-        for _, guard in mappings:
-            if guard is not None:
+        for pairs, guard in mappings:
+            if guard is not None or any(merged.setdefault(dim, e) != e for dim, e in pairs):
                 return None
-        for pairs, _ in mappings:
-            for dim, e in pairs:
-                if merged.setdefault(dim, e) != e:
-                    return None
-        single = {d for d in member.summary.crossed if member.summary.dims[d].constant == 1}
-        determined = {d: e for d, e in member.summary.dims.items() if d in merged and d not in single}
-        if not bijective(
-            items({d: merged[d] for d in determined}), items(determined), items(extents), self.facts
-        ):
-            return None
-        return {d: merged[d] for d in determined}
+        return _joined(items(merged), member.summary, items(extents), self.facts)
 
-    def join(self, number: int, cluster: int, mapping: dict[str, Expr], readers: list[_Reader]) -> None:
+    def join(self, number: int, cluster: int, joined: _Joined, readers: list[_Reader]) -> None:
         summary = self.members[number].summary
         extents = self.spaces.clusters[cluster]
-        dims = {d: const(0) for d, e in summary.dims.items() if e.constant == 1 and d not in summary.crossed}
-        dims.update(mapping)
+        dims = dict(joined.dims)
         legal = self.spaces.crosses_cleanly(summary, dims, extents)
-        if not (legal and is_plain(mapping)):
+        if not (legal and joined.plain):
             self.refine(number, cluster, dims, must=not legal)
             extents = self.spaces.clusters[cluster]
         loose = {d: e for d, e in summary.dims.items() if d not in dims}

@@ -5,7 +5,7 @@ the work of the whole kernel, for the estimate (``score.py``).
 """
 
 from ...ir.kernel import natural
-from ..kernel.accesses import LOAD, points
+from ..kernel.accesses import LOAD
 from .form import FusionTrial
 from .plan import FusionPlan, Member, Refusal
 
@@ -112,11 +112,11 @@ def _visits(t: FusionTrial, own: frozenset[str], over: frozenset[str], blocks: b
     """
     plan = t.planned
     if not blocks or own == over:
-        return t.estimate(points(plan.extents, over))
-    rows = t.estimate(points(plan.extents, own & plan.parallel))
+        return t.points(over)
+    rows = t.points(own & plan.parallel)
     few, block = t.limits.block
-    times = -(-t.estimate(points(plan.extents, over - own - t.holds)) // (few if rows <= few else block))
-    return t.estimate(points(plan.extents, own)) * times
+    times = -(-t.points(over - own - t.holds) // (few if rows <= few else block))
+    return t.points(own) * times
 
 
 def _loading(t: FusionTrial) -> int:
@@ -131,5 +131,5 @@ def _loading(t: FusionTrial) -> int:
             at = (number, position) if read.indirect else plan.coords(instance, read)
             key = (member.operands[read.argument], at)
             if key not in found:
-                found[key] = t.estimate(points(plan.extents, plan.image(instance, read.dims)))
+                found[key] = t.points(plan.image(instance, read.dims))
     return LOAD * sum(found.values())

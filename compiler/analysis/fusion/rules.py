@@ -21,7 +21,6 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from ..contraction.tensor_cores import FEW
-from ..kernel.accesses import points
 from .columns import held_by_products
 from .form import FusionForm, FusionTrial, Limits, Verdict
 from .graph import GroupGraph
@@ -211,7 +210,7 @@ def lost_parallelism(t: FusionTrial) -> Refusal | None:
                 if read_for_columns(t, number, missing):
                     t.shared.add(number)
                     continue
-                repeats = t.estimate(points(plan.extents, missing))
+                repeats = t.points(missing)
                 name = plan.members[instance.member].name
                 numbers = (("dims", ", ".join(sorted(missing))), ("repeats", repeats))
                 return Refusal(
@@ -230,8 +229,8 @@ def too_long_row(t: FusionTrial) -> Refusal | None:
     if t.walk is not None or t.holds:
         return None  # each row is short, and many programs share the columns or the rows
     crossed = plan.crossed
-    length = t.estimate(points(plan.extents, crossed))
-    rows = t.estimate(points(plan.extents, plan.parallel))
+    length = t.points(crossed)
+    rows = t.points(plan.parallel)
     if length <= t.limits.row or rows >= t.limits.rows or _read_from_cache(t, rows):
         return None
     reduced: set[int] = set()
