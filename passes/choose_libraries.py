@@ -135,7 +135,7 @@ class ChooseLibraries(AnalysisPass):
                 ops=(name,), locations=(str(call.location),), **choice.numbers,
             )  # fmt: skip
             if choice.generated:
-                kernel = product_kernel(program, symbols, call, callee, product)
+                kernel = product_kernel(program, symbols, known, call, callee, product)
                 if self.products == "auto" and choice.rule != "short":
                     remember_call(kernel, callee, product)
                 if chain is not None and chain.wide:

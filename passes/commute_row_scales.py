@@ -74,7 +74,8 @@ class CommuteRowScales(AnalysisPass):
         if not scaled:
             return
         around = Surroundings(program.functions, hints_of(program.main))
-        symbols, uses = program.symbols(), StorageAccesses.of(Dependences.of(module))
+        symbols, facts = program.symbols(), program.facts()
+        uses = StorageAccesses.of(Dependences.of(module))
         for call in [c for c in scaled if _is_kept(program, uses, c)]:
             callee, now = program.callee(call), _scaled_product(program, call)
             assert now is not None, "another product has taken the place of one of its operands at most"
@@ -93,7 +94,8 @@ class CommuteRowScales(AnalysisPass):
             )  # fmt: skip
             if fires:
                 rows = product.values["left"]
-                product_kernel(program, symbols, call, callee, _commuted(program, product, found, call))
+                commuted = _commuted(program, product, found, call)
+                product_kernel(program, symbols, facts, call, callee, commuted)
                 erase_unread(program, rows)
         program.erase_unused()
 

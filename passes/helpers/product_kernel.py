@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from ...compiler.analysis.contraction.product import Product
+from ...compiler.index import Facts
 from ...compiler.ir.kernel import bounds_of, string
 from ...compiler.ir.storage import device_of
 from ...compiler.mlir import arith, func, ir
@@ -16,12 +17,13 @@ from .program import Program
 def product_kernel(
     program: Program,
     symbols: Mapping[str, ir.Value],
+    facts: Facts,
     call: ir.Operation,
     callee: ir.Operation,
     product: Product,
 ) -> ir.Operation:
     """Replaces ``call`` by one of a kernel that computes ``product`` into a fresh tensor; the kernel.
-    ``symbols``: the size symbols of ``@main``."""
+    ``symbols``, ``facts``: the size symbols of ``@main``, and what it says of them."""
     location, result = call.location, product.result
     made = type_symbols(result.type)
     with ir.InsertionPoint(call), location:
@@ -32,7 +34,8 @@ def product_kernel(
     names = tuple(dict.fromkeys(n for v in tensors for n in type_symbols(v.type)))
     name = program.unique_name(f"{string(callee.attributes['sym_name'])}_kernel")
     operands = [*tensors, *(symbols[n] for n in names)]
-    kernel = _function(program, name, [v.type for v in operands], len(tensors) - 1, names, callee)
+    sizes = [{"fuse.sym": ir.StringAttr.get(n), **bounds_of(facts, n)} for n in names]
+    kernel = _function(name, [v.type for v in operands], len(tensors) - 1, sizes, callee)
     arguments = dict(zip(tensors, kernel.regions[0].blocks[0].arguments, strict=False))
     gelu = "erf" if device_of(program.module) == "cpu" else "tanh"  # as torch's library on the device
     with ir.InsertionPoint(kernel.regions[0].blocks[0]), kernel.location:
@@ -45,22 +48,15 @@ def product_kernel(
 
 
 def _function(
-    program: Program,
-    name: str,
-    types: list[ir.Type],
-    made: int,
-    symbols: tuple[str, ...],
-    callee: ir.Operation,
+    name: str, types: list[ir.Type], made: int, sizes: list[dict[str, ir.Attribute]], callee: ir.Operation
 ) -> ir.Operation:
     """An empty kernel in front of the function that it replaces.  ``made``: the position of its destination,
-    behind which are the sizes ``symbols``."""
+    behind which are ``sizes``, whose attributes these are."""
     with ir.InsertionPoint(callee), callee.location:
         kernel = func.FuncOp(name, (types, types[made : made + 1]), visibility="private").operation
         kernel.attributes["fuse.kernel"] = ir.UnitAttr.get()
         kernel.attributes["fuse.ties"] = ir.DenseI64ArrayAttr.get([made])
         kernel.regions[0].blocks.append(*types, arg_locs=[callee.location] * len(types))
-        facts = program.facts()
-        sizes = [{"fuse.sym": ir.StringAttr.get(n), **bounds_of(facts, n)} for n in symbols]
         set_signature(kernel, types[made : made + 1], [*({} for _ in range(made + 1)), *sizes])
     return kernel
 

@@ -14,7 +14,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from ...base.hardware import Hardware
-from ...ir.kernel import REDUCTIONS
 from ...ir.views import root_of, users_of
 from ...mlir import ir
 from . import wide
@@ -190,7 +189,7 @@ def _step(product: Product, narrow: Mapping[ir.Value, Product], around: Surround
     inside = {product.result.owner.operation, *(between[v] for v in inner if v in between)}
     if not makers or any(user not in inside for value in inner for user in users_of(value)):
         return None
-    reduces = any(op.name in REDUCTIONS for v in inner if v in between for op in around.body(between[v]))
+    reduces = any(around.reduces(between[v]) for v in inner if v in between)
     read = {root_of(v) for op in inside - {product.result.owner.operation} for v in around.read_by(op)}
     slots = sum(around.slots(op) * around.elements_of(v) for v, op in between.items() if v in inner)
     return _Step(tuple(makers.values()), frozenset(inner), frozenset(read - inner), reduces, slots)

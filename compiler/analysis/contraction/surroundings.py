@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from ...ir.kernel import REDUCTIONS, is_kernel, is_tiled, kernel_ties
 from ...ir.layout import TensorSpec
@@ -58,16 +59,26 @@ class Behind:
     kept: bool
 
 
+class _Body(NamedTuple):
+    """The names of the operations of a kernel, and their issue slots for each of its points."""
+
+    names: frozenset[str]
+    slots: int
+
+
 @dataclass
 class Surroundings:
     """Where the values of ``@main`` come from and go to.
 
     This class is about calls: it takes for granted that a kernel of the product is one with the pointwise
     kernels that make its operands for nothing else, and with those that read its result.
+
+    ``functions`` may grow, but those that it has must not change: what they do is remembered by name.
     """
 
     functions: Mapping[str, ir.Operation]
     hints: Mapping[str, int]
+    _bodies: dict[str, _Body] = field(default_factory=dict, init=False)
 
     def joins(self, op: ir.Operation) -> bool:
         """Whether ``op`` calls a kernel that is one with a product whose result it reads."""
@@ -191,11 +202,15 @@ class Surroundings:
     def _is_pointwise(self, op: ir.Operation) -> bool:
         """Whether an op calls a scalar kernel that reduces nothing."""
         scalar = self._is_kernel(op) and not is_tiled(self.functions[callee_name(op)])
-        return scalar and not any(o.name in REDUCTIONS or o.name == "fuse.scan" for o in self.body(op))
+        return scalar and not self.reduces(op) and "fuse.scan" not in self._body(op).names
+
+    def reduces(self, op: ir.Operation) -> bool:
+        """Whether the kernel that an op calls reduces something."""
+        return not self._body(op).names.isdisjoint(REDUCTIONS)
 
     def multiplies(self, op: ir.Operation) -> bool:
         """Whether the kernel that an op calls has a product."""
-        return any(o.name == "fuse.dot" for o in self.body(op))
+        return "fuse.dot" in self._body(op).names
 
     def is_scalar(self, value: ir.Value) -> bool:
         """Whether a kernel makes a value that is not tile code yet."""
@@ -206,12 +221,18 @@ class Surroundings:
 
     def slots(self, call: ir.Operation) -> int:
         """Issue slots of the kernel that a call runs, for each of its points."""
-        return sum(map(slots_of, self.body(call)))
+        return self._body(call).slots
 
-    def body(self, call: ir.Operation) -> list[ir.Operation]:
-        """The operations of the kernel that a call runs."""
-        blocks = self.functions[callee_name(call)].regions[0].blocks
-        return [op.operation for op in blocks[0].operations] if len(blocks) else []
+    def _body(self, call: ir.Operation) -> _Body:
+        """What the kernel that a call runs does."""
+        name = callee_name(call)
+        known = self._bodies.get(name)
+        if known is None:
+            blocks = self.functions[name].regions[0].blocks
+            ops = [op.operation for op in blocks[0].operations] if len(blocks) else []
+            known = _Body(frozenset([op.name for op in ops]), sum(map(slots_of, ops)))
+            self._bodies[name] = known
+        return known
 
     def read_by(self, call: ir.Operation) -> list[ir.Value]:
         """The tensors that the call of a kernel reads."""
@@ -243,7 +264,7 @@ class GroupSurroundings(Surroundings):
     """
 
     group: ir.Attribute | None
-    _products: dict[ir.Value, bool] = field(default_factory=dict)
+    _products: dict[ir.Value, bool] = field(default_factory=dict, init=False)
 
     def joins(self, op: ir.Operation) -> bool:
         mine = self.group
