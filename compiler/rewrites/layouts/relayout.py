@@ -8,10 +8,11 @@ result of the graph that another than the backward graph reads, unless only the 
 
 import operator
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
+from torch._subclasses.fake_tensor import FakeTensor
 from torch.fx import GraphModule, Node, map_arg
 from torch.utils import _pytree as pytree
 
@@ -19,6 +20,7 @@ from ...fx.new_node import new_node
 from ...fx.products import overloads
 from ...fx.saved_strides import ALL_KEPT, KeptStrides
 from ...fx.table import LOWERINGS, target_name
+from ...fx.views import may_share_storage
 from ..captured import batch_norms  # noqa: F401, which defines an op
 
 _aten = torch.ops.aten
@@ -48,6 +50,7 @@ class Relayout:
         self.eager: dict[Node, Any] = {}  #: changed node -> the value it had
         self._chosen: set[Node] = set()  #: nodes whose strides are no consequence of others'
         self._restored: dict[Node, Node] = {}
+        self._made: dict[str, Any] = {}  #: what meta functions gave, by the text of the call
         self._changed = False
         self.padded: list[Node] = []  #: results whose rows are further apart than eager's
 
@@ -73,7 +76,7 @@ class Relayout:
         with self.graph.inserting_before(before):
             made = new_node(self.graph, target, *args, like=like or before, **kwargs)
         self._changed = True
-        made.meta["val"] = _value(made)
+        made.meta["val"] = self._value(made)
         return made
 
     def replace(self, node: Node, by: Node) -> None:
@@ -102,13 +105,24 @@ class Relayout:
     def _update(self, node: Node) -> None:
         if not any(n in self.eager for n in node.all_input_nodes):
             return
-        value = _value(node) if takes_any_strides(node) else None
+        value = self._value(node) if takes_any_strides(node) else None
         before = node.meta["val"]
         if value is None or not _same_shapes(before, value):
             node.args, node.kwargs = map_arg((node.args, node.kwargs), self.restored)
         elif node not in self._chosen and _differ(before, value):
             self.eager.setdefault(node, before)
             node.meta["val"] = value
+
+    def _value(self, node: Node) -> Any:
+        """What a call makes of its operands' metadata.  A model repeats its layers, and a meta function takes
+        0.1 to 0.6 ms: equal calls share what they make, where that is a tensor of its own.
+        """
+        call = _call_text(node)
+        if call is None:
+            return _value(node)
+        if call not in self._made:
+            self._made[call] = _value(node)
+        return self._made[call]
 
     def _restore_results(self, output: Node) -> None:
         """Gives results their strides back that must have those: what the caller sees, and what is saved in
@@ -219,6 +233,34 @@ def _value(node: Node) -> Any:
         return node.target(*args, **kwargs)  # type: ignore[operator]
     except (RuntimeError, ValueError):
         return None
+
+
+def _call_text(node: Node) -> str | None:
+    """A call and all that its meta function may ask of its operands, as text, which tells 1 from 1.0.  None
+    where the result may share storage, or where the operands are not all plain tensors of known sizes.
+    """
+    if not isinstance(node.target, torch._ops.OpOverload) or node.target._schema.is_mutable:
+        return None
+    if may_share_storage(node):
+        return None
+    values = [n.meta["val"] for n in node.all_input_nodes]
+    if not all(type(v) is FakeTensor and is_static(v) and not v.is_complex() for v in values):
+        return None
+    args, kwargs = map_arg((node.args, node.kwargs), lambda n: _Laid.of(n.meta["val"]))
+    return f"{node.target} {args} {kwargs}"
+
+
+class _Laid(NamedTuple):
+    """What a meta function may ask of a plain tensor of known sizes."""
+
+    sizes: tuple[int, ...]
+    strides: tuple[int, ...]
+    dtype: torch.dtype
+    device: torch.device
+
+    @staticmethod
+    def of(value: Tensor) -> "_Laid":
+        return _Laid(tuple(value.shape), value.stride(), value.dtype, value.device)
 
 
 def _tensors(value: Any) -> list[Any]:
