@@ -10,6 +10,14 @@ from .kernel import attribute_items, natural, string, strings
 KINDS = ("grid", "resident", "looped")
 #: The most stages of a software pipeline, each of which holds a copy of a loop's operands in shared memory.
 MOST_STAGES = 16
+#: Entries of ``fuse.tile`` and of each of its axes: those that must be there, numbers that may be, and flags.
+NEEDED, AXIS, COUNTS, FLAGS = (
+    ("axes", "num_warps", "num_stages"),
+    ("dims", "block", "kind"),
+    ("group", "programs"),
+    ("again", "copied"),
+)
+_ENTRIES, _AXIS_ENTRIES = frozenset(NEEDED + COUNTS + FLAGS), frozenset(AXIS)
 
 
 @dataclass(frozen=True)
@@ -91,6 +99,8 @@ class Tile:
             return f"expected two grid axes for a group of {self.group} blocks"
         if self.programs < 0:
             return f"expected 0 or more programs, got {self.programs}"
+        if self.programs and not any(axis.kind == "grid" for axis in self.axes):
+            return f"expected a grid axis, through whose blocks {self.programs} programs go"
         if self.again and not {"looped", "resident"} <= {axis.kind for axis in self.axes}:
             return "expected a looped and a resident axis where rows are computed again"
         if self.copied and (not self.programs or self.looped is not None):
@@ -126,17 +136,26 @@ class Tile:
 
     @staticmethod
     def of(attribute: ir.Attribute) -> "Tile":
-        """Reads ``fuse.tile``.  Raises ValueError where an entry is missing."""
+        """Reads ``fuse.tile``.  Raises ValueError where an entry is missing, unknown or of another type."""
         named = dict(attribute_items(attribute))
-        for key in ("axes", "num_warps", "num_stages"):
+        for key in NEEDED:
             if key not in named:
                 raise ValueError(f"fuse.tile has no '{key}'")
+        if not named.keys() <= _ENTRIES:
+            raise ValueError(f"fuse.tile has an unknown entry '{min(named.keys() - _ENTRIES)}'")
+        for key in FLAGS:
+            if key in named and not isinstance(named[key], ir.UnitAttr):
+                raise ValueError(f"expected {key} of fuse.tile to have no value, got {named[key]}")
         axes = []
         for entry in ir.ArrayAttr(named["axes"]):
             parts = dict(attribute_items(entry))
-            for key in ("dims", "block", "kind"):
+            for key in AXIS:
                 if key not in parts:
                     raise ValueError(f"an axis of fuse.tile has no '{key}'")
+            if not parts.keys() <= _AXIS_ENTRIES:
+                raise ValueError(
+                    f"an axis of fuse.tile has an unknown entry '{min(parts.keys() - _AXIS_ENTRIES)}'"
+                )
             axes.append(Axis(strings(parts["dims"]), _number(parts, "block"), string(parts["kind"])))
         group = _number(named, "group") if "group" in named else 1
         programs = _number(named, "programs") if "programs" in named else 0

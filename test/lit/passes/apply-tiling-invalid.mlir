@@ -275,3 +275,55 @@ func.func private @k(%x: tensor<8xf32>, %o: tensor<8xf32>) -> tensor<8xf32>
   %r = "fuse.store"(%o, %v, %true) {at = ["d0"], mode = "set"} : (tensor<8xf32>, f32, i1) -> tensor<8xf32>
   return %r : tensor<8xf32>
 }
+
+// -----
+
+// And they need blocks to go through.
+// expected-error @+1 {{fuse.tile: expected a grid axis, through whose blocks 2 programs go}}
+func.func private @k(%x: tensor<8xf32>, %o: tensor<8xf32>) -> tensor<8xf32>
+    attributes {fuse.kernel, fuse.dims = {d0 = "8"}, fuse.ties = array<i64: 1>, fuse.tile = {axes = [{dims = ["d0"], block = 8 : i64, kind = "resident"}], num_warps = 4 : i64, num_stages = 1 : i64, programs = 2 : i64}} {
+  %true = arith.constant true
+  %zero = arith.constant 0.0 : f32
+  %v = "fuse.load"(%x, %true, %zero) {at = ["d0"]} : (tensor<8xf32>, i1, f32) -> f32
+  %r = "fuse.store"(%o, %v, %true) {at = ["d0"], mode = "set"} : (tensor<8xf32>, f32, i1) -> tensor<8xf32>
+  return %r : tensor<8xf32>
+}
+
+// -----
+
+// An entry that is misspelled.
+// expected-error @+1 {{fuse.tile has an unknown entry 'progams'}}
+func.func private @k(%x: tensor<8xf32>, %o: tensor<8xf32>) -> tensor<8xf32>
+    attributes {fuse.kernel, fuse.dims = {d0 = "8"}, fuse.ties = array<i64: 1>, fuse.tile = {axes = [{dims = ["d0"], block = 8 : i64, kind = "grid"}], num_warps = 4 : i64, num_stages = 1 : i64, progams = 2 : i64}} {
+  %true = arith.constant true
+  %zero = arith.constant 0.0 : f32
+  %v = "fuse.load"(%x, %true, %zero) {at = ["d0"]} : (tensor<8xf32>, i1, f32) -> f32
+  %r = "fuse.store"(%o, %v, %true) {at = ["d0"], mode = "set"} : (tensor<8xf32>, f32, i1) -> tensor<8xf32>
+  return %r : tensor<8xf32>
+}
+
+// -----
+
+// One of an axis.
+// expected-error @+1 {{an axis of fuse.tile has an unknown entry 'order'}}
+func.func private @k(%x: tensor<8xf32>, %o: tensor<8xf32>) -> tensor<8xf32>
+    attributes {fuse.kernel, fuse.dims = {d0 = "8"}, fuse.ties = array<i64: 1>, fuse.tile = {axes = [{dims = ["d0"], block = 8 : i64, kind = "grid", order = 1 : i64}], num_warps = 4 : i64, num_stages = 1 : i64}} {
+  %true = arith.constant true
+  %zero = arith.constant 0.0 : f32
+  %v = "fuse.load"(%x, %true, %zero) {at = ["d0"]} : (tensor<8xf32>, i1, f32) -> f32
+  %r = "fuse.store"(%o, %v, %true) {at = ["d0"], mode = "set"} : (tensor<8xf32>, f32, i1) -> tensor<8xf32>
+  return %r : tensor<8xf32>
+}
+
+// -----
+
+// A flag is there or not, whatever its value.
+// expected-error @+1 {{expected again of fuse.tile to have no value, got false}}
+func.func private @k(%x: tensor<8xf32>, %o: tensor<8xf32>) -> tensor<8xf32>
+    attributes {fuse.kernel, fuse.dims = {d0 = "8"}, fuse.ties = array<i64: 1>, fuse.tile = {axes = [{dims = ["d0"], block = 8 : i64, kind = "grid"}], num_warps = 4 : i64, num_stages = 1 : i64, again = false}} {
+  %true = arith.constant true
+  %zero = arith.constant 0.0 : f32
+  %v = "fuse.load"(%x, %true, %zero) {at = ["d0"]} : (tensor<8xf32>, i1, f32) -> f32
+  %r = "fuse.store"(%o, %v, %true) {at = ["d0"], mode = "set"} : (tensor<8xf32>, f32, i1) -> tensor<8xf32>
+  return %r : tensor<8xf32>
+}
