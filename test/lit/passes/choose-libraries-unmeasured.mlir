@@ -1,0 +1,76 @@
+// RUN: fuse-opt %s --pass-pipeline="builtin.module(choose-libraries{hardware=h200})" --split-input-file --remarks=text 2>&1 >/dev/null | FileCheck %s
+// RUN: fuse-opt %s --pass-pipeline="builtin.module(choose-libraries{hardware=h200 tensor-cores=none})" --split-input-file --remarks=text 2>&1 >/dev/null | FileCheck %s --check-prefix=FEW
+
+// The library keeps products of which no measurement says what a kernel costs.
+// Must not fire: the quotients of a row by its sum would be computed again for each block of columns.
+// CHECK: missed: choose-libraries: front, kernel_us={{[0-9.]+}}, library_us={{[0-9.]+}}: @weighted is the library's: what is computed in front of the product belongs to a reduction [weighted]
+module attributes {fuse.device = "cuda:0"} {
+  func.func @main(%x: tensor<4096x512xf16>, %w: tensor<512x256xf16>) -> tensor<4096x256xf16> {
+    %e = "fuse.empty"() {syms = []} : () -> tensor<4096xf32>
+    %s = call @sums(%x, %e) : (tensor<4096x512xf16>, tensor<4096xf32>) -> tensor<4096xf32>
+    %g = "fuse.empty"() {syms = []} : () -> tensor<4096x512xf16>
+    %p = call @divided(%x, %s, %g) : (tensor<4096x512xf16>, tensor<4096xf32>, tensor<4096x512xf16>) -> tensor<4096x512xf16>
+    %y = call @weighted(%p, %w) : (tensor<4096x512xf16>, tensor<512x256xf16>) -> tensor<4096x256xf16>
+    return %y : tensor<4096x256xf16>
+  }
+  func.func private @sums(%x: tensor<4096x512xf16>, %o: tensor<4096xf32>) -> tensor<4096xf32> attributes {fuse.kernel, fuse.dims = {d0 = "4096", d1 = "512"}, fuse.ties = array<i64: 1>} {
+    %true = arith.constant true
+    %zero = arith.constant 0.0 : f16
+    %v = "fuse.load"(%x, %true, %zero) {at = ["d0", "d1"]} : (tensor<4096x512xf16>, i1, f16) -> f16
+    %f = arith.extf %v : f16 to f32
+    %s = "fuse.reduce"(%f) {kind = "sum", over = ["d1"]} : (f32) -> f32
+    %r = "fuse.store"(%o, %s, %true) {at = ["d0"], mode = "set"} : (tensor<4096xf32>, f32, i1) -> tensor<4096xf32>
+    return %r : tensor<4096xf32>
+  }
+  func.func private @divided(%x: tensor<4096x512xf16>, %sums: tensor<4096xf32>, %o: tensor<4096x512xf16>) -> tensor<4096x512xf16> attributes {fuse.kernel, fuse.dims = {d0 = "4096", d1 = "512"}, fuse.ties = array<i64: 2>} {
+    %true = arith.constant true
+    %zero = arith.constant 0.0 : f16
+    %one = arith.constant 1.0 : f32
+    %v = "fuse.load"(%x, %true, %zero) {at = ["d0", "d1"]} : (tensor<4096x512xf16>, i1, f16) -> f16
+    %s = "fuse.load"(%sums, %true, %one) {at = ["d0"]} : (tensor<4096xf32>, i1, f32) -> f32
+    %f = arith.extf %v : f16 to f32
+    %q = arith.divf %f, %s : f32
+    %h = arith.truncf %q : f32 to f16
+    %r = "fuse.store"(%o, %h, %true) {at = ["d0", "d1"], mode = "set"} : (tensor<4096x512xf16>, f16, i1) -> tensor<4096x512xf16>
+    return %r : tensor<4096x512xf16>
+  }
+  func.func private @weighted(tensor<4096x512xf16>, tensor<512x256xf16>) -> tensor<4096x256xf16> attributes {fuse.extern = "aten.mm.default", fuse.args = [#fuse.arg<0 : i64>, #fuse.arg<1 : i64>], fuse.kwargs = {}}
+}
+
+// -----
+
+// Must not fire: so few rows are no block, and their sums are too short to multiply them one by one.
+// CHECK: missed: choose-libraries: few-rows, {{.*}}: @three_rows is the library's: at most 4 rows or columns: the estimates of blocks are fitted to more [three_rows]
+// FEW: missed: choose-libraries: short, {{.*}}: @three_rows is the library's: sums of 128 elements
+module attributes {fuse.device = "cuda:0"} {
+  func.func @main(%x: tensor<3x128xbf16>, %w: tensor<128x4096xbf16>) -> tensor<3x4096xbf16> {
+    %y = call @three_rows(%x, %w) : (tensor<3x128xbf16>, tensor<128x4096xbf16>) -> tensor<3x4096xbf16>
+    return %y : tensor<3x4096xbf16>
+  }
+  func.func private @three_rows(tensor<3x128xbf16>, tensor<128x4096xbf16>) -> tensor<3x4096xbf16> attributes {fuse.extern = "aten.mm.default", fuse.args = [#fuse.arg<0 : i64>, #fuse.arg<1 : i64>], fuse.kwargs = {}}
+}
+
+// -----
+
+// Must not fire: a symbol says how far rows of weights lie apart.
+// CHECK: missed: choose-libraries: sizes, {{.*}}@apart is the library's: sizes that are known when compiling only
+// FEW: missed: choose-libraries: strides, {{.*}}@apart is the library's: the distance between rows of weights is not known when compiling
+module attributes {fuse.device = "cuda:0"} {
+  func.func @main(%s0: index {fuse.sym = "s0", fuse.min = 4096 : i64, fuse.hint = 8192 : i64}, %x: tensor<1x4096xbf16>, %w: tensor<4096x4096xbf16, #fuse.layout<"4096,4096", "1,s0", "0", "">>) -> tensor<1x4096xbf16> {
+    %y = call @apart(%x, %w, %s0) : (tensor<1x4096xbf16>, tensor<4096x4096xbf16, #fuse.layout<"4096,4096", "1,s0", "0", "">>, index) -> tensor<1x4096xbf16>
+    return %y : tensor<1x4096xbf16>
+  }
+  func.func private @apart(tensor<1x4096xbf16>, tensor<4096x4096xbf16, #fuse.layout<"4096,4096", "1,s0", "0", "">>, index {fuse.sym = "s0"}) -> tensor<1x4096xbf16> attributes {fuse.extern = "aten.mm.default", fuse.args = [#fuse.arg<0 : i64>, #fuse.arg<1 : i64>], fuse.kwargs = {}, fuse.held = array<i64: 2>}
+}
+
+// -----
+
+// Must not fire: a single matrix times a vector.
+// CHECK: missed: choose-libraries: form, {{.*}}@vectors is the library's: kernels of other products than of matrices were not measured
+module attributes {fuse.device = "cuda:0"} {
+  func.func @main(%x: tensor<4096x1024xbf16>, %w: tensor<1024xbf16>) -> tensor<4096xbf16> {
+    %y = call @vectors(%x, %w) : (tensor<4096x1024xbf16>, tensor<1024xbf16>) -> tensor<4096xbf16>
+    return %y : tensor<4096xbf16>
+  }
+  func.func private @vectors(tensor<4096x1024xbf16>, tensor<1024xbf16>) -> tensor<4096xbf16> attributes {fuse.extern = "aten.mv.default", fuse.args = [#fuse.arg<0 : i64>, #fuse.arg<1 : i64>], fuse.kwargs = {}}
+}
