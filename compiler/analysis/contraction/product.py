@@ -205,7 +205,10 @@ class Product:
             return None
         activation = ""
         if "gelu" in form.roles.values():
-            activation = "gelu" if "gelu" in given and ir.BoolAttr(given["gelu"]).value else "relu"
+            gelu = given.get("gelu")
+            if gelu is not None and not isinstance(gelu, ir.BoolAttr):
+                return None
+            activation = "gelu" if gelu is not None and gelu.value else "relu"
         stated = "fuse.precision" in attributes
         precision = string(attributes["fuse.precision"]) if stated else PRECISIONS[0]
         scales = (1.0 if alpha is None else alpha, 1.0 if beta is None else beta)
