@@ -98,7 +98,8 @@ class ChooseLibraries(AnalysisPass):
     ``front``), and where more than one tensor as large as the result is read behind the product (``beside``).
 
     Does not fire on types that ``fuse.dot`` does not multiply, on tensors of another device than the
-    module's, nor on a convolution that is not 1x1, or has strides, padding or groups.
+    module's, on sizes that torch alone knows to be equal (``s0 floordiv 2`` and ``s1``, rule ``sizes``), nor
+    on a convolution that is not 1x1, or has strides, padding or groups.
 
     Raises PassError on an unknown ``hardware``, on a product whose shapes do not match, and on
     ``fuse.precision = "tf32"`` of other types than f32.

@@ -21,6 +21,9 @@ UNIT = "1"
 #: The most elements of a sum of which ``unroll-reductions`` makes pointwise work by default.
 SHORT = 4
 
+#: Roles of what is multiplied, and of the result.
+_MULTIPLIED = ("left", "right", "result")
+
 #: Attributes by name, as a declaration has them.
 Attributes: TypeAlias = "ir.OpAttributeMap | Mapping[str, ir.Attribute]"
 
@@ -139,29 +142,35 @@ class Product:
         return ACCUMULATORS[self.specs["left"].element]
 
     def problem(self) -> str | None:
-        """What is wrong with the shapes or types, as a sentence; None where they match."""
+        """What is wrong with the shapes or types, as a sentence; None where they match, or may match: torch
+        has compared sizes that are symbols."""
         if self.precision != PRECISIONS[0] and self.specs["left"].element != "f32":
             return (
                 f"expected fuse.precision '{self.precision}' on f32 alone, got {self.specs['left'].element}"
             )
-        shapes = {role: self.specs[role].sizes for role in ("left", "right", "result")}
-        extents: dict[str, Expr] = {UNIT: const(1)}
-        for role, sizes in shapes.items():
-            dims = self.dims[role]
-            if len(sizes) != len(dims) or any(
-                extents.setdefault(d, s) != s for d, s in zip(dims, sizes, strict=True)
-            ):
-                form = (" x ".join(self.dims[r]) or "a number" for r in shapes)
-                found = (" x ".join(map(str, s)) or "a number" for s in shapes.values())
-                expected = "expected {} times {} to be {}".format(*form)
-                return "{}, got {} times {} to be {}".format(expected, *found)
+        shapes = {role: self.specs[role].sizes for role in _MULTIPLIED}
+        ranks = any(len(sizes) != len(self.dims[role]) for role, sizes in shapes.items())
+        if ranks or any(_differ(*pair) for pair in self._pairs(*_MULTIPLIED)):
+            form = (" x ".join(self.dims[r]) or "a number" for r in shapes)
+            found = (" x ".join(map(str, s)) or "a number" for s in shapes.values())
+            expected = "expected {} times {} to be {}".format(*form)
+            return "{}, got {} times {} to be {}".format(expected, *found)
         if "added" in self.values:
-            sizes, dims = self.specs["added"].sizes, self.dims["added"]
-            if len(sizes) > len(dims) or any(
-                s.constant != 1 and s != extents[d] for s, d in zip(sizes[::-1], dims[::-1], strict=False)
-            ):
+            sizes = self.specs["added"].sizes
+            if len(sizes) > len(self.dims["added"]) or any(_differ(*pair) for pair in self._pairs("added")):
                 return f"expected what is added to broadcast to the result, got {' x '.join(map(str, sizes))}"
         return None
+
+    def _pairs(self, *roles: str) -> list[tuple[Expr, Expr]]:
+        """The sizes of some tensors that have to be equal to those of other tensors, each with the other.
+        Dims of one point of what is added are of any size."""
+        extents = self.extents | {UNIT: const(1)}
+        return [
+            (size, extents[d])
+            for role in roles
+            for d, size in zip(self.dims[role][::-1], self.specs[role].sizes[::-1], strict=False)
+            if role != "added" or size.constant != 1
+        ]
 
     def unsupported(self) -> tuple[str, str] | None:
         """Why no kernel computes the product: the name of a rule, and a sentence."""
@@ -171,6 +180,10 @@ class Product:
         left, right, made = (self.specs[role].element for role in ("left", "right", "result"))
         if left != right or left not in ACCUMULATORS or made not in _RESULTS[ACCUMULATORS[left]]:
             return "dtype", f"{left} and {right} are not multiplied to {made} by kernels"
+        compared = (*_MULTIPLIED, "added") if "added" in self.values else _MULTIPLIED
+        unknown = next((pair for pair in self._pairs(*compared) if pair[0] != pair[1]), None)
+        if unknown is not None:
+            return "sizes", f"{unknown[0]} and {unknown[1]} are not known to be equal"
         return None
 
     @staticmethod
@@ -225,6 +238,11 @@ def operands_by_role(attributes: Attributes) -> dict[str, int]:
 
 def _operands(given: Mapping[str, ir.Attribute]) -> dict[str, int]:
     return {role: operand_number(a) for role, a in given.items() if isinstance(a, fuse.Arg)}
+
+
+def _differ(a: Expr, b: Expr) -> bool:
+    """Whether two sizes are different, whatever the symbols are."""
+    return (a - b).constant not in (None, 0)
 
 
 def _is_copied(spec: TensorSpec) -> bool:

@@ -61,3 +61,15 @@ module attributes {fuse.device = "cuda:0"} {
   }
   func.func private @mm(tensor<8xbf16>, tensor<8x4xbf16>) -> tensor<4xbf16> attributes {fuse.extern = "aten.mm.default", fuse.args = [#fuse.arg<0 : i64>, #fuse.arg<1 : i64>], fuse.kwargs = {}}
 }
+
+// -----
+
+// Bad input: sizes of symbols that are different whatever the symbols are.
+module attributes {fuse.device = "cuda:0"} {
+  func.func @main(%s0: index {fuse.sym = "s0"}, %x: tensor<4x?xbf16, #fuse.layout<"4,s0", "s0,1", "0", "">>, %w: tensor<?x8xbf16, #fuse.layout<"s0 + 1,8", "8,1", "0", "">>) -> tensor<4x8xbf16> {
+    // expected-error@+1 {{choose-libraries: expected m x k times k x n to be m x n, got 4 x s0 times s0 + 1 x 8 to be 4 x 8}}
+    %y = call @mm(%x, %w) : (tensor<4x?xbf16, #fuse.layout<"4,s0", "s0,1", "0", "">>, tensor<?x8xbf16, #fuse.layout<"s0 + 1,8", "8,1", "0", "">>) -> tensor<4x8xbf16>
+    return %y : tensor<4x8xbf16>
+  }
+  func.func private @mm(tensor<4x?xbf16, #fuse.layout<"4,s0", "s0,1", "0", "">>, tensor<?x8xbf16, #fuse.layout<"s0 + 1,8", "8,1", "0", "">>) -> tensor<4x8xbf16> attributes {fuse.extern = "aten.mm.default", fuse.args = [#fuse.arg<0 : i64>, #fuse.arg<1 : i64>], fuse.kwargs = {}}
+}

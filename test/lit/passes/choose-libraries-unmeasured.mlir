@@ -74,3 +74,29 @@ module attributes {fuse.device = "cuda:0"} {
   }
   func.func private @vectors(tensor<4096x1024xbf16>, tensor<1024xbf16>) -> tensor<4096xbf16> attributes {fuse.extern = "aten.mv.default", fuse.args = [#fuse.arg<0 : i64>, #fuse.arg<1 : i64>], fuse.kwargs = {}}
 }
+
+// -----
+
+// Must not fire: torch compares sizes that are different expressions when it runs.
+// CHECK: missed: choose-libraries: sizes: @halves is the library's: s1 and s0 floordiv 2 are not known to be equal [halves]
+// FEW: missed: choose-libraries: sizes: @halves
+module attributes {fuse.device = "cuda:0"} {
+  func.func @main(%s0: index {fuse.sym = "s0"}, %s1: index {fuse.sym = "s1"}, %x: tensor<16x?xbf16, #fuse.layout<"16,s0 floordiv 2", "s0 floordiv 2,1", "0", "">>, %w: tensor<?x48xbf16, #fuse.layout<"s1,48", "48,1", "0", "">>) -> tensor<16x48xbf16> {
+    %y = call @halves(%x, %w) : (tensor<16x?xbf16, #fuse.layout<"16,s0 floordiv 2", "s0 floordiv 2,1", "0", "">>, tensor<?x48xbf16, #fuse.layout<"s1,48", "48,1", "0", "">>) -> tensor<16x48xbf16>
+    return %y : tensor<16x48xbf16>
+  }
+  func.func private @halves(tensor<16x?xbf16, #fuse.layout<"16,s0 floordiv 2", "s0 floordiv 2,1", "0", "">>, tensor<?x48xbf16, #fuse.layout<"s1,48", "48,1", "0", "">>) -> tensor<16x48xbf16> attributes {fuse.extern = "aten.mm.default", fuse.args = [#fuse.arg<0 : i64>, #fuse.arg<1 : i64>], fuse.kwargs = {}}
+}
+
+// -----
+
+// Must not fire: nor is what is added known to have a row for each of the result.
+// CHECK: missed: choose-libraries: sizes: @added is the library's: s1 and s0 are not known to be equal [added]
+// FEW: missed: choose-libraries: sizes: @added
+module attributes {fuse.device = "cuda:0"} {
+  func.func @main(%s0: index {fuse.sym = "s0"}, %s1: index {fuse.sym = "s1"}, %c: tensor<?x48xbf16, #fuse.layout<"s1,48", "48,1", "0", "">>, %x: tensor<?x32xbf16, #fuse.layout<"s0,32", "32,1", "0", "">>, %w: tensor<32x48xbf16>) -> tensor<?x48xbf16, #fuse.layout<"s0,48", "48,1", "0", "">> {
+    %y = call @added(%c, %x, %w) : (tensor<?x48xbf16, #fuse.layout<"s1,48", "48,1", "0", "">>, tensor<?x32xbf16, #fuse.layout<"s0,32", "32,1", "0", "">>, tensor<32x48xbf16>) -> tensor<?x48xbf16, #fuse.layout<"s0,48", "48,1", "0", "">>
+    return %y : tensor<?x48xbf16, #fuse.layout<"s0,48", "48,1", "0", "">>
+  }
+  func.func private @added(tensor<?x48xbf16, #fuse.layout<"s1,48", "48,1", "0", "">>, tensor<?x32xbf16, #fuse.layout<"s0,32", "32,1", "0", "">>, tensor<32x48xbf16>) -> tensor<?x48xbf16, #fuse.layout<"s0,48", "48,1", "0", "">> attributes {fuse.extern = "aten.addmm.default", fuse.args = [#fuse.arg<0 : i64>, #fuse.arg<1 : i64>, #fuse.arg<2 : i64>], fuse.kwargs = {}}
+}

@@ -78,6 +78,20 @@ def test_symbolic_sizes(name):
     made(function, *tensors(*shapes), dynamic=True)
 
 
+@pytest.mark.parametrize("added", [False, True])
+def test_sizes_that_torch_alone_knows_to_be_equal(added):
+    """The expression of what is summed holds a symbol that the weights' size does not: a guard says more than
+    the expressions do."""
+    x, w, c = tensors((2, 2, 10), (5, 7), (8, 7))
+
+    def function(x, w, c):
+        y = x.view(-1, x.shape[-1] // 2)
+        return torch.addmm(c, y, w) if added else y @ w
+
+    compiled = check(function, x, w, c, dynamic=True, strict=True, **GENERATED)
+    assert [graph.externs for graph in compiled.graphs] == [1]
+
+
 @pytest.mark.parametrize("sizes", [(2, 0, 4, 3), (2, 2, 0, 3), (0, 2, 4, 3), (1, 2, 4, 1), (1, 1, 1, 1)])
 def test_sizes_of_zero_and_one(sizes):
     batch, m, k, n = sizes
