@@ -1,6 +1,7 @@
 """From a graph to something that runs: layouts, import, passes (``lowering.py``), launch plan, kernels.
 
-The half of the driver that needs MLIR: it is imported only where a program does not come from the cache.
+The half of the driver that needs MLIR: it is imported only where a program does not come from the cache.  It
+imports the interpreter and the reports of a dump where it needs them.
 """
 
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -23,9 +24,6 @@ from ..fx.saved_strides import result_strides
 from ..ir.context import make_context
 from ..ir.storage import functions_of
 from ..mlir import ir
-from ..report.dependences_svg import draw_dependences
-from ..report.schedule import schedule_of
-from ..report.schedule_svg import draw_schedule
 from ..rewrites.layouts.choose import choose_layouts
 from ..rewrites.stages import IMPORTED, switched_on
 from ..runtime.checks.launch_watch import LaunchWatch
@@ -33,8 +31,6 @@ from ..runtime.cuda_graphs.partitions import partitioned_plan
 from ..runtime.errors import RunError
 from ..runtime.gpu import load as gpu
 from ..runtime.gpu.load import PlanKernel, load_plan, start_kernels
-from ..runtime.interpreter.launchers import interpreted_launchers
-from ..runtime.interpreter.program import InterpretedProgram
 from ..runtime.kernels.triton_compile import TritonCompileError
 from ..runtime.plans.bound_plan import LaunchPlan
 from ..runtime.plans.extern_function import bind_externs
@@ -120,6 +116,10 @@ def _compile_rewritten(request: Request) -> Compilation:
             break
         del request.remarks.items[told:]
     if dump is not None:
+        from ..report.dependences_svg import draw_dependences
+        from ..report.schedule import schedule_of
+        from ..report.schedule_svg import draw_schedule
+
         program.dump(dump)
         hardware = hardware_named(hardware_model_of(request))
         (dump / "schedule.svg").write_text(draw_schedule(schedule_of(module), hardware, request.name))
@@ -226,6 +226,8 @@ def executable(
     if not on_gpu:
         if options.output == "fx":
             return _planned_on_cpu(module, objects)
+        from ..runtime.interpreter.program import InterpretedProgram
+
         watched = _watched(module, options)
         return Executable(InterpretedProgram(module, objects=objects, watched=watched, checked=False))
     with timing.measured("print"):
@@ -286,6 +288,8 @@ def executable(
 
 def _planned_on_cpu(module: ir.Module, objects: Mapping[str, Any]) -> Executable:
     """The launch plan of a planned module, with kernels that are interpreted."""
+    from ..runtime.interpreter.launchers import interpreted_launchers
+
     plan = make_plan(module)
 
     def load() -> LaunchPlan:

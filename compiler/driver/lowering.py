@@ -1,10 +1,15 @@
-"""The passes of one compilation: which run, at which level they end, who watches them, what they took."""
+"""The passes of one compilation: which run, at which level they end, who watches them, what they took.
+
+What only some options need, such as the interpreter and the searches of ``autotune``, is imported where it is
+needed.
+"""
 
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING
 
 import torch
 
@@ -19,15 +24,14 @@ from ..base.options import OptionError
 from ..base.timing import PassTime, Timing
 from ..frontend.importer.importer import ImportedGraph
 from ..runtime.cache.places import cache_folder
-from ..runtime.checks.numeric_check import NumericVerifier
-from ..runtime.gpu.kernel_timer import KernelTimer
 from ..runtime.gpu.load import hardware_name
-from ..runtime.gpu.program_timer import ProgramTimer
 from ..verifier.verifier import VerificationError, verify_level
 from .program_cache import toolchain
 from .request import Request
-from .searches.fusion_search import FusionSearch
-from .searches.tiling_search import TilingSearch
+
+if TYPE_CHECKING:
+    from .searches.fusion_search import FusionSearch
+    from .searches.tiling_search import TilingSearch
 
 #: Names of tables of measurements.
 _FUSIONS, _TILES = "fusions.json", "tiles.json"
@@ -52,6 +56,8 @@ def lower(
     module = imported.module
     observers: list[Observer] = [] if dump is None else [DumpIR(dump)]
     if request.options.verify == "numeric":
+        from ..runtime.checks.numeric_check import NumericVerifier
+
         observers.append(
             NumericVerifier(constants=list(imported.constants.values()), objects=imported.objects)
         )
@@ -154,8 +160,13 @@ def _temporary() -> Iterator[Path]:
         yield Path(name)
 
 
-def _searches(request: Request, place: Path, passes: list[Pass]) -> list[FusionSearch | TilingSearch]:
+def _searches(request: Request, place: Path, passes: list[Pass]) -> "list[FusionSearch | TilingSearch]":
     """What measures pairs of kernels, and tiles: each has half of the time."""
+    from ..runtime.gpu.kernel_timer import KernelTimer
+    from ..runtime.gpu.program_timer import ProgramTimer
+    from .searches.fusion_search import FusionSearch
+    from .searches.tiling_search import TilingSearch
+
     options, index = request.options, torch.device(request.device).index or 0
     identity = f"{torch.cuda.get_device_name(index)} {toolchain()}"
     seconds = options.autotune_seconds / 2
