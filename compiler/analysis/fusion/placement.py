@@ -27,7 +27,7 @@ from typing import NamedTuple
 
 from ...index import Expr, Facts, Solution, const, sym
 from ...index.facts import is_indirect
-from ..kernel.accesses import Read, Summary, Write
+from ..kernel.accesses import Summary, Write
 from .plan import (
     FusionPlan,
     FusionRefused,
@@ -38,6 +38,7 @@ from .plan import (
     image,
     is_plain,
     items,
+    placed,
     within,
 )
 from .space import Spaces, bijective, solved
@@ -83,11 +84,40 @@ def _plan(
 
 
 class _Reader(NamedTuple):
+    """A read of a member's result: which instance reads it, and of what store.  ``at``: where it reads."""
+
     instance: int
     position: int
     write: Write
-    coords: tuple[Expr, ...]
     guarded: bool
+    at: "_Point"
+
+
+class _Point(NamedTuple):
+    """Where a read is: its coordinates over a cluster, whether loaded indices occur in them, and the point of
+    the member that stores there; None if that is not known.
+    """
+
+    coords: tuple[Expr, ...]
+    looks_up: bool
+    solution: Solution | None
+
+
+@lru_cache(maxsize=1 << 14)
+def _point(
+    coords: tuple[Expr, ...],
+    dims: tuple[tuple[str, Expr], ...],
+    stored: tuple[Summary, int],
+    extents: tuple[tuple[str, Expr], ...],
+    facts: Facts,
+) -> _Point:
+    """The point that a kernel with these ``dims`` reads at ``coords``.  stored: which kernel stores there, as
+    which of its results.
+    """
+    summary, result = stored
+    at = placed(coords, dims, within(facts, extents))
+    looks_up = any(is_indirect(s) for c in at for s in c.symbols())
+    return _Point(at, looks_up, solved(summary.writes[result].coords, at, summary.extents, extents, facts))
 
 
 class _Joined(NamedTuple):
@@ -158,23 +188,23 @@ class _Planner:
 
     def place(self, number: int) -> None:
         member = self.members[number]
-        readers = self.readers(number)
-        if not readers:
+        if number not in self.spaces.reading:
             self.start(number)
             return
-        for reader in readers:
-            if not reader.write.is_plain:
-                rule = "atomic" if reader.write.mode != "set" else "index-mismatch"
-                what = "adds to" if reader.write.mode != "set" else "writes only parts of"
+        for read in self.spaces.reading[number]:
+            write = self.written(*read)
+            if not write.is_plain:
+                rule = "atomic" if write.mode != "set" else "index-mismatch"
+                what = "adds to" if write.mode != "set" else "writes only parts of"
                 raise FusionRefused(
                     rule,
                     f"{member.name} {what} the tensor that the other reads; readers need all of it",
                 )
-        cluster, readers = self.connect(number, readers)
-        extents = self.spaces.clusters[cluster]
+        cluster = self.connect(number)
+        readers, extents = self.readers(number), self.spaces.clusters[cluster]
         mappings: dict[tuple, list[tuple[_Reader, Solution]]] = {}
         for reader in readers:
-            solution = self.invert(member, reader, extents)
+            solution = self.invert(member, reader)
             key = (items(solution.mapping), None if solution.inside else (reader.instance, reader.position))
             mappings.setdefault(key, []).append((reader, solution))
         joined = self.combine(member, mappings, extents)
@@ -185,19 +215,30 @@ class _Planner:
 
     def readers(self, number: int) -> list[_Reader]:
         """Every read of a result of a member by an instance that is already placed."""
-        found = []
-        for index, position in self.spaces.reading.get(number, ()):
-            instance = self.spaces.instances[index]
-            reader = self.members[instance.member]
-            read = reader.summary.reads[position]
-            _, write = self.spaces.maker[reader.operands[read.argument]]
+        found, summary = [], self.members[number].summary
+        for index, position in self.spaces.reading[number]:
+            instance, write = self.spaces.instances[index], self.written(index, position)
+            read = self.members[instance.member].summary.reads[position]
+            at = _point(
+                self.named(index, position),
+                items(instance.dims),
+                (summary, write.result),
+                items(self.spaces.clusters[instance.cluster]),
+                self.facts,
+            )
             guarded = read.guarded or instance.guard is not None
-            coords = self.spaces.over(instance, self.named(index, position, read))
-            found.append(_Reader(index, position, write, coords, guarded))
+            found.append(_Reader(index, position, write, guarded, at))
         return found
 
-    def named(self, instance: int, position: int, read: Read) -> tuple[Expr, ...]:
+    def written(self, instance: int, position: int) -> Write:
+        """The store of what an instance reads."""
+        reader = self.members[self.spaces.instances[instance].member]
+        _, write = self.spaces.maker[reader.operands[reader.summary.reads[position].argument]]
+        return write
+
+    def named(self, instance: int, position: int) -> tuple[Expr, ...]:
         """The coordinates of a read, whose loaded indices get names of their own in the group."""
+        read = self.members[self.spaces.instances[instance].member].summary.reads[position]
         if not read.indirect:
             return read.coords
         names = {}
@@ -213,19 +254,15 @@ class _Planner:
         dims = {d: self.spaces.dim(e, d in summary.crossed, cluster) for d, e in summary.dims.items()}
         self.spaces.append(Instance(number, number, dims))
 
-    def invert(self, member: Member, reader: _Reader, extents: Mapping[str, Expr]) -> Solution:
-        name = member.name
-        looks_up = any(is_indirect(s) for c in reader.coords for s in c.symbols())
+    def invert(self, member: Member, reader: _Reader) -> Solution:
+        name, (coords, looks_up, solution) = member.name, reader.at
         if looks_up and not (member.summary.is_pointwise and reader.guarded and not member.summary.asserts):
             raise FusionRefused(
                 "index-mismatch",
                 f"{name} is read at loaded indices: it must be complete before its reader runs",
             )
-        solution = solved(
-            reader.write.coords, reader.coords, items(member.summary.dims), items(extents), self.facts
-        )
         if solution is None:
-            stored, read = _show(reader.write.coords), _show(reader.coords)
+            stored, read = _show(reader.write.coords), _show(coords)
             raise FusionRefused(
                 "index-mismatch",
                 f"no point of {name} is known to store what is read: the coordinates of the read do not "
@@ -242,7 +279,7 @@ class _Planner:
         raise FusionRefused(
             "index-mismatch",
             f"a read of {name} is not proven to lie where {name} stores, and has no guard",
-            read=_show(reader.coords),
+            read=_show(coords),
         )
 
     def fills(self, member: Member, write: Write) -> bool:
@@ -320,7 +357,7 @@ class _Planner:
     ) -> None:
         member = self.members[number]
         name = member.name
-        reads = sorted({_show(r.coords) for found in mappings.values() for r, _ in found})
+        reads = sorted({_show(r.at.coords) for found in mappings.values() for r, _ in found})
         if not member.summary.is_pointwise:
             raise FusionRefused(
                 "index-mismatch",
@@ -380,29 +417,33 @@ class _Planner:
 
         return any(covers(dict(pairs)) for pairs, _ in mappings)
 
-    def connect(self, number: int, readers: list[_Reader]) -> tuple[int, list[_Reader]]:
-        """Unites the clusters of a member's readers by what they read of it; returns the cluster, and the
-        readers over its dims.
-        """
-        first, *others = dict.fromkeys(self.spaces.instances[r.instance].cluster for r in readers)
+    def connect(self, number: int) -> int:
+        """Unites the clusters of a member's readers by what they read of it; returns the cluster."""
+        instances = [self.spaces.instances[index] for index, _ in self.spaces.reading[number]]
+        first, *others = dict.fromkeys(instance.cluster for instance in instances)
+        if not others:
+            return first
+        named = [self.named(*read) for read in self.spaces.reading[number]]
+        stored = [self.written(*read).coords for read in self.spaces.reading[number]]
+        before = list(map(self.spaces.over, instances, named))
         for other in others:
+            coords = list(map(self.spaces.over, instances, named))
+            reads = [(i.cluster, w, c) for i, w, c in zip(instances, stored, coords, strict=True)]
             pairs = (
-                (a.coords, b.coords)
-                for a in self.readers(number)
-                for b in self.readers(number)
-                if a.write.coords == b.write.coords
-                and self.spaces.instances[a.instance].cluster == first
-                and self.spaces.instances[b.instance].cluster == other
+                (a, b)
+                for cluster, one, a in reads
+                for with_, two, b in reads
+                if one == two and cluster == first and with_ == other
             )
             if not any(self.spaces.unite(first, other, a, b) for a, b in pairs):
                 name = self.members[number].name
-                reads = "; ".join(sorted({_show(r.coords) for r in readers}))
+                shown = "; ".join(sorted(set(map(_show, before))))
                 raise FusionRefused(
                     "index-mismatch",
                     f"the readers of {name} read it at points that do not correspond",
-                    reads=reads,
+                    reads=shown,
                 )
-        return first, self.readers(number) if others else readers
+        return first
 
 
 def _sharing(dims: Mapping[str, Expr], extents: Mapping[str, Expr]) -> list[list[str]]:
