@@ -172,10 +172,10 @@ def _in_place(program: Program, kernel: ir.Operation, pairs: dict[int, int]) -> 
     """
     new = program.copy(kernel)
     block = new.regions[0].blocks[0]
-    end = kernel_body(new)[-1]
+    *body, end = kernel_body(new)
     types, ties = result_types(new), list(kernel_ties(new))
     values = list(end.operands)
-    loads = {access.argument: access.op for access in reversed(Kernel.of(new).loads)}
+    loads = {op.operands[0]: op for op in reversed(body) if op.name == "fuse.load"}
     for result, argument in pairs.items():
         old = values[result].owner.operation
         over = block.arguments[argument]
@@ -183,7 +183,7 @@ def _in_place(program: Program, kernel: ir.Operation, pairs: dict[int, int]) -> 
             "fuse.store",
             [over.type],
             [over, *list(old.operands)[1:]],
-            {"at": loads[argument].attributes["at"], "mode": old.attributes["mode"]},
+            {"at": loads[over].attributes["at"], "mode": old.attributes["mode"]},
             loc=old.location,
             ip=ir.InsertionPoint(end),
         )

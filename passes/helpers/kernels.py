@@ -164,9 +164,9 @@ def keep_dims(func: ir.Operation, adding: Sequence[frozenset[str]]) -> None:
     those of the stores that accumulate (``adding``: what ``adding_dims`` gave before), which would run fewer
     times.
     """
-    wanted = dict(zip(_adding_stores(func), adding, strict=True))
+    wanted = dict(zip(_adding_stores(func), adding, strict=True)) if adding else {}
     kernel: Kernel | None = None  # read again where something was put in front of an operation
-    for op in kernel_body(func):
+    for op in dimmed(func):
         if "over" in op.attributes:
             kernel = kernel or Kernel.of(func)
             present = [kernel.value_dims.get(operand, frozenset()) for operand in op.operands]

@@ -7,6 +7,7 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 from ...compiler.analysis.kernel.shape import KernelShape
 from ...compiler.analysis.tiling.slicing import Slicing
@@ -77,14 +78,18 @@ class _Split:
         """The results of the reductions that are split."""
         return [result for op in self.slicing.reductions for result in op.results]
 
+    @cached_property
+    def shape(self) -> KernelShape:
+        """Of the kernel that is split."""
+        return KernelShape.of(self.original.kernel)
+
     # --- buffers ------------------------------------------------------------------------------------------
     def _buffers(self, prefix: str, *, sliced: bool) -> list[SliceBuffer]:
         """One buffer for each result of the split reductions; ``sliced``: with an element for each slice.
 
         Slices are innermost where rows are reduced, outermost where columns are.
         """
-        kernel = self.original.kernel
-        shape = KernelShape.of(kernel)
+        kernel, shape = self.original.kernel, self.shape
         device = next((kernel.spec(a.argument).device for a in (*kernel.stores, *kernel.loads)), None)
         main = shape.main_access
         columns = main is not None and shape.contiguous_dim(main) not in self.slicing.over
