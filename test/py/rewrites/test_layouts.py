@@ -16,7 +16,7 @@ from fuse_mlir.compiler.frontend.autograd.decompositions import decomposition_ta
 from fuse_mlir.compiler.frontend.importer import importer  # noqa: F401  (enters the lowerings)
 from fuse_mlir.compiler.rewrites.layouts import pad_products
 from fuse_mlir.compiler.rewrites.layouts.choose import choose_layouts
-from fuse_mlir.compiler.rewrites.layouts.relayout import takes_any_strides
+from fuse_mlir.compiler.rewrites.layouts.relayout import Relayout, takes_any_strides
 
 BF16 = torch.bfloat16
 aten = torch.ops.aten
@@ -31,6 +31,28 @@ def test_ops_that_take_operands_in_any_strides():
     takes = (aten.relu.default, aten.mul.Tensor, aten.copy_.default)
     for target in (*takes, aten.as_strided.default, aten.relu_.default, torch.relu):
         assert takes_any_strides(graph.call_function(target, (x, x))) == (target in takes), target
+
+
+def test_equal_calls_share_what_the_meta_function_makes():
+    """A view lies in the storage of its own operand, and numbers are told apart by their types."""
+
+    def function(x):
+        one, other = x.relu(), x.neg()
+        return one, other, x.relu(), one.permute(3, 0, 1, 2), other.permute(3, 0, 1, 2), x.add(1), x.add(1.0)
+
+    gm = make_fx(function, tracing_mode="fake")(torch.ones(2, 4, 3, 3, dtype=torch.int32))
+    nodes = list(gm.graph.nodes)
+    layouts = Relayout(gm)
+    layouts.set_strides(nodes[0], (36, 1, 12, 4))
+    layouts.spread()
+    one, other, again, viewed, others_view, whole, real = (node.meta["val"] for node in nodes[1:8])
+    assert one is again
+    assert one.stride() == other.stride() == (36, 1, 12, 4)
+    storages = [v.untyped_storage()._cdata for v in (one, other, viewed, others_view)]
+    assert storages[:2] == storages[2:]
+    assert storages[0] != storages[1]
+    assert (whole.dtype, real.dtype) == (torch.int32, torch.float32)
+    assert real.stride() == (36, 1, 12, 4)
 
 
 @pytest.fixture
