@@ -30,10 +30,10 @@ is known, of fewer for narrow elements beside wide ones and for elements that ar
 of its own, such as ``as_strided``.  ``fuse.base_of`` becomes a load of an address, by number, from the
 parameters of the launch in constant memory.
 
-Functions get LLVM's attribute ``noimplicitfloat``, with which LLVM does not look for scalars to put into
-vectors.  A thread has none to find: Triton has written its loads and stores as vectors, and ptxas pairs
-16-bit numbers.  The search takes up to a third of a kernel's compile time.  A user's kernel, which was tuned
-without it, does not get it.
+A function that multiplies tiles gets LLVM's attribute ``noimplicitfloat``, with which LLVM does not look for
+scalars to put into vectors.  The search takes up to a third of such a kernel's compile time, as its code is
+long, and finds nothing.  Other functions do not get it: what unpacks 4-bit weights takes 9% longer without
+vectors.  Nor does a user's kernel, which was tuned without it.
 
 What is one instruction of the GPU is a call of LLVM's intrinsic (``passes/helpers/intrinsics.py``):
 ``math.rsqrt`` and ``math.exp2`` of f32, and libdevice's ``__nv_exp2f``, ``__nv_rsqrtf``,
@@ -106,8 +106,6 @@ def _lower(kernel: ir.Operation, anywhere: Collection[int]) -> None:
             ir.TypeAttr.get(ir.FunctionType.get(types, [])),
         ).operation
         function.attributes["arg_attrs"] = ir.ArrayAttr.get(attributes)
-        if "fuse.user" not in kernel.attributes:
-            function.attributes["passthrough"] = ir.ArrayAttr.get([ir.StringAttr.get("noimplicitfloat")])
         entry = function.regions[0].blocks.append(*types, arg_locs=[kernel.location] * len(types))
     for op in _tables(arguments):
         _read_parameter(op, f"{name}_tt", parameters, promises)
@@ -120,18 +118,24 @@ def _lower(kernel: ir.Operation, anywhere: Collection[int]) -> None:
             op.operation.erase()
         else:
             entry.append(op.operation)
-    _spell(function)
+    multiplies = _spell(function)
+    if multiplies and "fuse.user" not in kernel.attributes:
+        with kernel.context:
+            function.attributes["passthrough"] = ir.ArrayAttr.get([ir.StringAttr.get("noimplicitfloat")])
     _declare(kernel, name, parameters)
 
 
-def _spell(function: ir.Operation) -> None:
+def _spell(function: ir.Operation) -> bool:
     """Ops as Triton has them.  Those with a single optional or variadic operand carry no
-    ``operandSegmentSizes`` there.
+    ``operandSegmentSizes`` there.  Whether one multiplies tiles.
     """
     calls: list[tuple[ir.Operation, str]] = []
+    multiplies = False
 
     def visit(op: ir.Operation) -> ir.WalkResult:
+        nonlocal multiplies
         op = op.operation
+        multiplies = multiplies or op.name == "tt.dot"
         if op.name in _WITHOUT_SEGMENTS and "operandSegmentSizes" in op.attributes:
             del op.attributes["operandSegmentSizes"]
         intrinsic = intrinsic_of(op)
@@ -142,6 +146,7 @@ def _spell(function: ir.Operation) -> None:
     function.walk(visit)
     for op, intrinsic in calls:
         call_intrinsic(op, intrinsic)
+    return multiplies
 
 
 def _tables(arguments: list[ir.Value]) -> list[ir.Operation]:

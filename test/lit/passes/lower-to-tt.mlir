@@ -11,7 +11,7 @@
 // CHECK-NOT: operandSegmentSizes
 // CHECK: "tt.return"() : () -> ()
 // CHECK: tt.divisibility = 16 : i32
-// CHECK-SAME: passthrough = ["noimplicitfloat"]
+// CHECK-NOT: passthrough
 // CHECK-SAME: sym_name = "copy_tt"
 // CHECK: func.func private @copy(tensor<1000xf32>, tensor<1000xf32>, tensor<1000xf32>, !fuse.token, index {fuse.sym = "s0"}) -> tensor<1000xf32>
 // CHECK-SAME: fuse.launch = @copy_tt
@@ -87,6 +87,25 @@ func.func private @roots(%x: tensor<256xf32>, %o: tensor<256xf64>) -> tensor<256
   %h = "tt.extern_elementwise"(%g) {libname = "", libpath = "", pure = true, symbol = "__nv_rsqrt"} : (tensor<256xf64>) -> tensor<256xf64>
   "tt.store"(%qr, %h) {operandSegmentSizes = array<i32: 1, 1, 0>} : (tensor<256x!tt.ptr<f64>>, tensor<256xf64>) -> ()
   return %o : tensor<256xf64>
+}
+
+// -----
+
+// Fires: LLVM does not look for vectors in a function that multiplies tiles.
+
+// CHECK-LABEL: "tt.func"
+// CHECK: "tt.dot"
+// CHECK: passthrough = ["noimplicitfloat"]
+// CHECK-SAME: sym_name = "product_tt"
+func.func private @product(%o: tensor<16x16xf32>) -> tensor<16x16xf32>
+    attributes {fuse.kernel, fuse.grid = ["1"], fuse.dims = {d0 = "16", d1 = "16"}, fuse.ties = array<i64: 0>} {
+  %q = "fuse.base"(%o) : (tensor<16x16xf32>) -> !tt.ptr<f32>
+  %a = arith.constant dense<1.0> : tensor<16x16xbf16>
+  %zero = arith.constant dense<0.0> : tensor<16x16xf32>
+  %s = "tt.dot"(%a, %a, %zero) {inputPrecision = 2 : i32, maxNumImpreciseAcc = 0 : i32} : (tensor<16x16xbf16>, tensor<16x16xbf16>, tensor<16x16xf32>) -> tensor<16x16xf32>
+  %qs = "tt.splat"(%q) : (!tt.ptr<f32>) -> tensor<16x16x!tt.ptr<f32>>
+  "tt.store"(%qs, %s) {operandSegmentSizes = array<i32: 1, 1, 0>} : (tensor<16x16x!tt.ptr<f32>>, tensor<16x16xf32>) -> ()
+  return %o : tensor<16x16xf32>
 }
 
 // -----
