@@ -2,6 +2,8 @@
 
 from collections.abc import Mapping
 
+from ..analysis.cost.traffic import ATTRIBUTE as TRAFFIC
+from ..analysis.cost.traffic import Traffic
 from ..index import parse
 from ..ir.dialects.tt import Ptr
 from ..ir.tile import Tile
@@ -14,6 +16,7 @@ from .rules import (
     check_tied,
     expressions_of,
     function_type,
+    integers_of,
     items_of,
     listed,
     text_of,
@@ -50,6 +53,7 @@ def verify_tiled(func: ir.Operation, report: Report) -> None:
             report.check(func, text_of, func.attributes[name], name)
     if "fuse.tile" in func.attributes:
         report.check(func, Tile.of, func.attributes["fuse.tile"])
+    report.check(func, _traffic, func)
     block = func.regions[0].blocks[0]
     numbers = {argument: n for n, argument in enumerate(block.arguments)}
     for view in block.operations:
@@ -119,6 +123,15 @@ def _grid(func: ir.Operation, symbols: dict[str, int]) -> None:
             raise Broken(
                 f"the extent '{extent}' of fuse.grid needs the size {listed(unknown)}, which is no argument"
             )
+
+
+def _traffic(func: ir.Operation) -> None:
+    """``fuse.traffic`` has all its parts."""
+    if TRAFFIC in func.attributes:
+        named = dict(items_of(func.attributes[TRAFFIC], TRAFFIC))
+        for part in ("reads", "writes"):
+            integers_of(named.get(part, ir.DenseI64ArrayAttr.get([])), f"the {part} of {TRAFFIC}")
+        Traffic.of_attribute(func.attributes[TRAFFIC])
 
 
 def _dims(func: ir.Operation) -> None:
@@ -219,6 +232,7 @@ def _launch(func: ir.Operation, tt_functions: dict[str, ir.Operation], symbols: 
     if "fuse.part" in func.attributes:
         text_of(func.attributes["fuse.part"], "fuse.part")
     _grid(func, symbols)
+    _traffic(func)
     inputs = function_type(func).inputs
     parameters = function_type(tt_functions[target.value]).inputs
     given = texts_of(func.attributes["fuse.params"], "fuse.params")
