@@ -55,17 +55,16 @@ class AnalysisManager:
         """The analysis of the module, computed unless it is cached.  Raises what computing it raises.
 
         The cache is not cleared within a pass.  A pass that changes the module other than through the
-        analysis asks for it ``again``.
+        analysis computes it again and ``put``s it here.
         """
         found = self.cached(analysis)
         if found is None:
             found = self._cached[analysis] = cast(A, analysis.of(self.module))
         return found
 
-    def again(self, analysis: type[A]) -> A:
-        """The analysis of the module as it is now, which replaces the cached one."""
-        self._cached.pop(analysis, None)
-        return self.get(analysis)
+    def put(self, analysis: Analysis) -> None:
+        """Takes the analysis of the module as it is now, which replaces the cached one."""
+        self._cached[type(analysis)] = analysis
 
     def cached(self, analysis: type[A]) -> A | None:
         """The analysis if it is cached; None if not."""

@@ -101,7 +101,7 @@ class ReviewLibraries(AnalysisPass):
             del kernel.attributes[LIBRARY]
         if back:
             program.erase_unused()
-            analyses.again(GroupGraph)
+            analyses.put(GroupGraph.of(module, before=analyses.cached(GroupGraph)))
             self._fuse_again(module, remarks, analyses)
 
     def _losers(

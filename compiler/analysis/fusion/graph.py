@@ -45,17 +45,19 @@ class GroupGraph:
     verdicts: dict[FusionForm, Verdict] = field(default_factory=dict)
     _readers: dict[int, list[int]] = field(default_factory=dict)
     _contents: dict[int, Contents] = field(default_factory=dict)  #: by group
+    _types: dict[tuple[ir.Type, int | None], ValueType] = field(default_factory=dict)  #: see ``types``
 
     @staticmethod
-    def of(module: ir.Module, grouped_only: bool = False) -> "GroupGraph":
+    def of(module: ir.Module, grouped_only: bool = False, before: "GroupGraph | None" = None) -> "GroupGraph":
         """Reads ``@main``; calls with the same ``fuse.group`` start together.  Raises ValueError without a
         ``@main``.
 
-        ``grouped_only`` summarises only the kernels of calls that have a group.
+        ``grouped_only`` summarises only the kernels of calls that have a group.  ``before`` is the graph of
+        the module before calls of it changed, and no kernel: what it knows of kernels, types and forms holds.
         """
         deps = Dependences.of(module)
         graph = GroupGraph(deps, Sizes(program_facts(deps.main), hints_of(deps.main)))
-        by_name: dict[str, Summary | None] = {}
+        by_name = graph._learn(before) if before is not None else {}
         for node in deps.nodes:
             if node.kind != "kernel" or node.callee is None:
                 continue
@@ -86,6 +88,13 @@ class GroupGraph:
                     graph._join(graph.group_of[given[number]], graph.group_of[i])
                 given.setdefault(number, i)
         return graph
+
+    def _learn(self, before: "GroupGraph") -> dict[str, Summary | None]:
+        """Takes over what an earlier graph knows; the summaries of its kernels, by their names."""
+        one, other = self.sizes, before.sizes
+        if one.facts == other.facts and one.hints == other.hints:  # forms name the sizes they were judged by
+            self.sizes, self.verdicts, self._types = other, before.verdicts, before._types
+        return {before.deps.nodes[node].name: summary for node, summary in before.summaries.items()}
 
     @cached_property
     def order(self) -> GroupOrder:
@@ -213,18 +222,16 @@ class GroupGraph:
     @cached_property
     def types(self) -> list[ValueType]:
         """The type of each value.  Equal types are one object, where as many bytes are loaded for them."""
-        known: dict[ir.Type, ValueType] = {}
-        narrow: dict[tuple[ir.Type, int], ValueType] = {}
-        made = self._made_of_one()
+        known, made = self._types, self._made_of_one()
         found: list[ValueType] = []
         for number, value in enumerate(self.deps.values):
             type_ = value.type
-            entry = known.get(type_)
+            entry = known.get((type_, None))
             if entry is None:
-                entry = known[type_] = ValueType(type_, self.sizes)
+                entry = known[type_, None] = ValueType(type_, self.sizes)
             loaded = found[made[number]].loaded if number in made else None
             if loaded is not None and loaded < entry.loaded:
-                entry = narrow.setdefault((type_, loaded), ValueType(type_, self.sizes, loaded))
+                entry = known.setdefault((type_, loaded), ValueType(type_, self.sizes, loaded))
             found.append(entry)
         return found
 

@@ -5,6 +5,7 @@ from contextlib import contextmanager
 from itertools import pairwise
 from typing import Any
 
+import pytest
 from fusion_modules import Graph
 
 from fuse_mlir.compiler.analysis.fusion.form import FusionTrial, Limits
@@ -13,6 +14,8 @@ from fuse_mlir.compiler.analysis.fusion.plan import FusionPlan
 from fuse_mlir.compiler.analysis.fusion.rules import OF_FORMS, Candidate, judge, judge_form
 from fuse_mlir.compiler.analysis.program.dependences import Dependences, Node
 from fuse_mlir.compiler.ir.context import make_context
+from fuse_mlir.compiler.ir.kernel import program_facts
+from fuse_mlir.compiler.ir.sizes import hints_of
 from fuse_mlir.compiler.mlir import ir
 
 
@@ -48,6 +51,34 @@ def test_layers_that_repeat_have_equal_forms_and_one_verdict() -> None:
         assert first.form != between.form
         one, other = judge(first), judge(second)
         assert graph.verdicts == {first.form: one} == {second.form: other}
+
+
+@pytest.mark.parametrize(
+    ("there", "instead", "known"),
+    [
+        ("", "", True),
+        ("fuse.hint = 6", "fuse.hint = 7", False),
+        ("fuse.min = 2", "fuse.min = 3", False),
+    ],
+    ids=["same", "hint", "bound"],
+)
+def test_a_graph_that_is_read_again_keeps_verdicts_where_sizes_are_as_before(
+    there: str, instead: str, known: bool
+) -> None:
+    g = Graph(symbols=("s0",))
+    text = g.text(g.pointwise("exp", g.pointwise("exp", g.input("s0", 5))))
+    with make_context(), ir.Location.unknown():
+        module, changed = ir.Module.parse(text), ir.Module.parse(text.replace(there, instead))
+        before = GroupGraph.of(module)
+        [pair] = pairs(before)
+        verdict = judge(pair)
+        again = GroupGraph.of(changed, before=before)
+        [pair] = pairs(again)
+        assert again.verdicts == ({pair.form: verdict} if known else {})
+        assert (again.sizes.facts, again.sizes.hints) == (
+            program_facts(again.deps.main), hints_of(again.deps.main)
+        )  # fmt: skip
+        assert judge(pair) == judge(pairs(GroupGraph.of(changed))[0])
 
 
 def test_who_else_needs_a_value_is_part_of_a_form() -> None:

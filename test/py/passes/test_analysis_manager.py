@@ -9,12 +9,16 @@ import torch
 from interpreted_modules import parse
 
 from fuse_mlir.bench.scheduling_growth import GRAPHS
-from fuse_mlir.compiler.analysis.fusion.graph import GroupGraph
+from fuse_mlir.compiler.analysis.fusion import graph, rules
+from fuse_mlir.compiler.analysis.fusion.graph import GroupGraph, summarise
+from fuse_mlir.compiler.analysis.fusion.rules import judge_form
 from fuse_mlir.compiler.base.remarks import Remarks
 from fuse_mlir.compiler.frontend.importer.importer import import_graph
 from fuse_mlir.compiler.ir.context import make_context
 from fuse_mlir.compiler.mlir import ir
 from fuse_mlir.passes.analysis_manager import AnalysisManager, StaleAnalysis
+from fuse_mlir.passes.choose_libraries import ChooseLibraries
+from fuse_mlir.passes.fold_views import FoldViews
 from fuse_mlir.passes.fuse_horizontal import FuseHorizontal
 from fuse_mlir.passes.fuse_vertical import FuseVertical
 from fuse_mlir.passes.helpers.program import Program
@@ -23,6 +27,7 @@ from fuse_mlir.passes.materialize_fusion import MaterializeFusion
 from fuse_mlir.passes.pass_base import AnalysisPass, Pass
 from fuse_mlir.passes.pipeline import default_pipeline
 from fuse_mlir.passes.recompute_producers import RecomputeProducers
+from fuse_mlir.passes.review_libraries import ReviewLibraries
 
 FUSING = (FuseVertical(max_ops=16), FuseHorizontal(), MaterializeFusion())
 
@@ -98,6 +103,25 @@ def test_a_pass_that_preserves_nothing_makes_the_next_read_again(monkeypatch: py
     reads = Reads(monkeypatch)
     PassManager([FUSING[0], Idle(), FUSING[2]], verify_each=False).run(module)
     assert reads.count == 2
+
+
+def test_what_fuses_behind_a_call_of_the_library_is_not_read_and_judged_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    path = Path(__file__).parents[2] / "lit" / "passes" / "review-libraries.mlir"
+    module = parse(path.read_text().split("// -----")[0])
+    read, forms = [], []
+    monkeypatch.setattr(graph, "summarise", lambda func: read.append(func) or summarise(func))
+    monkeypatch.setattr(rules, "judge_form", lambda form: forms.append(form) or judge_form(form))
+    passes = [
+        ChooseLibraries(hardware="h200"), FoldViews(), FuseVertical(), FuseHorizontal(),
+        ReviewLibraries(back="all"),
+    ]  # fmt: skip
+    remarks = PassManager(passes, verify_each=False).run(module)
+    fused = [r.pass_name for r in remarks.items if r.rule == "fused"]
+    assert fused == ["fuse-vertical", "fuse-vertical"] and "@mm_kernel" not in str(module)
+    assert len(read) == 4  # each kernel once
+    assert forms and len({form.sizes for form in forms}) == 1
 
 
 def test_one_program_serves_the_passes_up_to_the_first_that_does_not_preserve_it(
