@@ -18,7 +18,7 @@ from torch.utils import _pytree as pytree
 
 from fuse_mlir.bench.models import ModelCase, select
 from fuse_mlir.bench.reference import float64_reference
-from fuse_mlir.compiler.driver import lowering
+from fuse_mlir.compiler.runtime.checks import numeric_check
 from fuse_mlir.compiler.runtime.checks.made_inputs import size_symbols
 from fuse_mlir.compiler.runtime.checks.numeric_check import NumericVerifier
 
@@ -48,7 +48,7 @@ def verifiers(monkeypatch):
             super().__init__(*given, **more)
             made.append(self)
 
-    monkeypatch.setattr(lowering, "NumericVerifier", Watched)
+    monkeypatch.setattr(numeric_check, "NumericVerifier", Watched)
     return made
 
 
