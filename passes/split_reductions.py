@@ -48,7 +48,7 @@ where the dim of a ``fuse.online_expectation`` has no divisor near the wanted nu
 where a ``fuse.welford`` has weights.
 """
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import ClassVar
 
 from ..compiler.analysis.kernel.shape import KernelShape
@@ -62,7 +62,7 @@ from ..compiler.mlir import ir
 from .analysis_manager import AnalysisManager
 from .helpers.kernels import kernel_body
 from .helpers.program import Program
-from .helpers.slices import split
+from .helpers.slices import Cut, split
 from .pass_base import AnalysisPass, Numerics, hardware_of
 
 #: A kernel's later reductions are split in later rounds.
@@ -91,15 +91,16 @@ class SplitReductions(AnalysisPass):
                 if name in whole:
                     continue
                 decision = plans.of(func)
-                if isinstance(decision, Slicing):
+                if isinstance(decision, Cut):
+                    slicing = decision.slicing
                     split(program, call, program.own(call, func), decision)
                     changed = True
-                    numbers = {"slices": decision.count, "programs": decision.programs}
+                    numbers = {"slices": slicing.count, "programs": slicing.programs}
                     remarks.add(
                         self.name,
                         "passed",
                         "split",
-                        f"the reductions of @{name} over {decision.dim} run in slices",
+                        f"the reductions of @{name} over {slicing.dim} run in slices",
                         ops=(name,),
                         locations=(str(func.location),),
                         **numbers,
@@ -128,9 +129,9 @@ class _Plans:
 
     hardware: Hardware
     hints: dict[str, int]
-    _known: dict[bytes, tuple[Slicing | NotSliced | None, tuple[int, ...]]] = field(default_factory=dict)
+    _known: dict[bytes, Cut | NotSliced | None] = field(default_factory=dict)
 
-    def of(self, func: ir.Operation) -> Slicing | NotSliced | None:
+    def of(self, func: ir.Operation) -> Cut | NotSliced | None:
         """As ``plan_slices`` says."""
         if not any(op.name in REDUCTIONS for op in kernel_body(func)):
             return None
@@ -138,11 +139,5 @@ class _Plans:
         if code not in self._known:
             kernel = Kernel.of(func)
             found = plan_slices(KernelShape.of(kernel, hints=self.hints), self.hardware)
-            sliced = found.reductions if isinstance(found, Slicing) else ()
-            self._known[code] = found, tuple(kernel.reductions.index(op) for op in sliced)
-            return found
-        plan, numbers = self._known[code]
-        if not isinstance(plan, Slicing):
-            return plan
-        reductions = [op for op in kernel_body(func) if op.name in REDUCTIONS]
-        return replace(plan, reductions=tuple(reductions[number] for number in numbers))
+            self._known[code] = Cut.of(kernel, found) if isinstance(found, Slicing) else found
+        return self._known[code]

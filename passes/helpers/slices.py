@@ -6,8 +6,7 @@
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import dataclass, field, replace
 
 from ...compiler.analysis.kernel.shape import KernelShape
 from ...compiler.analysis.tiling.slicing import Slicing
@@ -15,29 +14,81 @@ from ...compiler.index import Expr, const, sym
 from ...compiler.ir.kernel import Kernel, natural
 from ...compiler.ir.layout import TensorSpec
 from ...compiler.mlir import ir
-from .kernels import rewrite_dims, text_list
+from .kernels import kernel_body, rewrite_dims, text_list
 from .program import Program
 from .slice_combining import Combining, neutrals
 from .slice_kernels import KernelPart, Original, SliceBuffer
 from .slice_sides import Sides
 
 
-def split(program: Program, call: ir.Operation, kernel_func: ir.Operation, slicing: Slicing) -> None:
-    """Replaces ``call`` of ``kernel_func`` by calls of two or three new kernels."""
-    kernel = Kernel.of(kernel_func)
-    sides = Sides.of(kernel, slicing.reductions)
-    slice_dim = "d" + str(1 + max(natural(d)[1] for d in kernel.dims))
-    _Split(Original(program, call, kernel), slicing, sides, slice_dim).run()
+@dataclass(frozen=True)
+class Cut:
+    """How all kernels of one code are split, which does not depend on their names and locations.
+
+    slicing:   without its reductions, of which ``reductions`` are the numbers.
+    slice_dim: the new dim that counts the slices.
+    sides:     numbers of the ops of the slices, of the rest, and of the stores that the rest reads.
+    at:        for each result of the split reductions, the dims of the buffer that holds it.
+    rewritten: what ``rewrite_dims`` has made of attributes.
+    """
+
+    slicing: Slicing
+    reductions: tuple[int, ...]
+    slice_dim: str
+    sides: tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]]
+    at: tuple[tuple[str, ...], ...]
+    columns: bool  #: whether slices are outermost in buffers, as columns are reduced; else innermost
+    rewritten: dict[tuple[str, ir.Attribute], ir.Attribute] = field(default_factory=dict)
+
+    @staticmethod
+    def of(kernel: Kernel, slicing: Slicing) -> "Cut":
+        """As the ``slicing`` of ``kernel`` says."""
+        shape, sides = KernelShape.of(kernel), Sides.of(kernel, slicing.reductions)
+        number = {op: n for n, op in enumerate(kernel_body(kernel.func))}
+        main = shape.main_access
+        return Cut(
+            replace(slicing, reductions=()),
+            tuple([number[op] for op in slicing.reductions]),
+            "d" + str(1 + max(natural(d)[1] for d in kernel.dims)),
+            (
+                tuple([number[op] for op in sides.early]),
+                tuple([number[op] for op in sides.late]),
+                tuple([number[op] for op in sides.kept]),
+            ),
+            tuple(
+                [
+                    tuple([d for d in shape.order if d in kernel.value_dims[value]])
+                    for op in slicing.reductions
+                    for value in op.results
+                ]
+            ),
+            main is not None and shape.contiguous_dim(main) not in slicing.over,
+        )
+
+
+def split(program: Program, call: ir.Operation, kernel_func: ir.Operation, cut: Cut) -> None:
+    """Replaces ``call`` of ``kernel_func``, a kernel of the code of ``cut``, by calls of two or three new
+    kernels.
+    """
+    kernel, ops = Kernel.of(kernel_func), kernel_body(kernel_func)
+    slicing = replace(cut.slicing, reductions=tuple([ops[n] for n in cut.reductions]))
+    sides = Sides(kernel, *([ops[n] for n in numbers] for numbers in cut.sides))
+    _Split(Original(program, call, kernel), slicing, sides, cut).run()
 
 
 @dataclass(frozen=True)
 class _Split:
-    """One call being split.  ``slice_dim`` is the new dim that counts the slices."""
+    """One call being split."""
 
     original: Original
     slicing: Slicing
     sides: Sides
-    slice_dim: str
+    cut: Cut
+
+    @property
+    def slice_dim(self) -> str:
+        """The new dim that counts the slices."""
+        return self.cut.slice_dim
 
     def run(self) -> None:
         original, slicing, kernel = self.original, self.slicing, self.original.kernel
@@ -78,26 +129,15 @@ class _Split:
         """The results of the reductions that are split."""
         return [result for op in self.slicing.reductions for result in op.results]
 
-    @cached_property
-    def shape(self) -> KernelShape:
-        """Of the kernel that is split."""
-        return KernelShape.of(self.original.kernel)
-
     # --- buffers ------------------------------------------------------------------------------------------
     def _buffers(self, prefix: str, *, sliced: bool) -> list[SliceBuffer]:
-        """One buffer for each result of the split reductions; ``sliced``: with an element for each slice.
-
-        Slices are innermost where rows are reduced, outermost where columns are.
-        """
-        kernel, shape = self.original.kernel, self.shape
+        """One buffer for each result of the split reductions; ``sliced``: with an element for each slice."""
+        kernel = self.original.kernel
         device = next((kernel.spec(a.argument).device for a in (*kernel.stores, *kernel.loads)), None)
-        main = shape.main_access
-        columns = main is not None and shape.contiguous_dim(main) not in self.slicing.over
         found = []
-        for i, value in enumerate(self._results()):
-            at = tuple(d for d in shape.order if d in kernel.value_dims[value])
+        for i, (value, at) in enumerate(zip(self._results(), self.cut.at, strict=True)):
             if sliced:
-                at = (self.slice_dim, *at) if columns else (*at, self.slice_dim)
+                at = (self.slice_dim, *at) if self.cut.columns else (*at, self.slice_dim)
             count = const(self.slicing.count)
             sizes = tuple(count if d == self.slice_dim else kernel.dims[d] for d in at)
             found.append(
@@ -130,7 +170,9 @@ class _Split:
         for op in self.sides.early:
             with op.location:
                 new = part.copy(op)
-                rewrite_dims(new, lambda e: e.subs({slicing.dim: point}), lambda names: names)
+                rewrite_dims(
+                    new, lambda e: e.subs({slicing.dim: point}), lambda names: names, self.cut.rewritten
+                )
                 is_split = op in slicing.reductions
                 if is_split or slicing.dim in kernel.op_dims[op]:
                     part.dims.add(self.slice_dim)

@@ -344,3 +344,30 @@ module attributes {fuse.device = "cpu"} {
     return %r : tensor<f32>
   }
 }
+
+// -----
+
+// Two calls share a kernel: each gets slices of its own.
+// CHECK-LABEL: func.func @main
+// CHECK: call @total_1_slices(%{{.*}}, %{{.*}})
+// CHECK-NEXT: call @total_1_rest(
+// CHECK: call @total_slices(%{{.*}}, %{{.*}})
+// CHECK-NEXT: call @total_rest(
+// CHECK-NOT: @total(
+module attributes {fuse.device = "cuda:0"} {
+  func.func @main(%x: tensor<1048576xf32>, %z: tensor<1048576xf32>) -> (tensor<f32>, tensor<f32>) {
+    %o = "fuse.empty"() {syms = []} : () -> tensor<f32>
+    %y = call @total(%x, %o) : (tensor<1048576xf32>, tensor<f32>) -> tensor<f32>
+    %p = "fuse.empty"() {syms = []} : () -> tensor<f32>
+    %w = call @total(%z, %p) : (tensor<1048576xf32>, tensor<f32>) -> tensor<f32>
+    return %y, %w : tensor<f32>, tensor<f32>
+  }
+  func.func private @total(%x: tensor<1048576xf32>, %o: tensor<f32>) -> tensor<f32> attributes {fuse.kernel, fuse.dims = {d0 = "1048576"}, fuse.ties = array<i64: 1>} {
+    %true = arith.constant true
+    %zero = arith.constant 0.0 : f32
+    %v = "fuse.load"(%x, %true, %zero) {at = ["d0"]} : (tensor<1048576xf32>, i1, f32) -> f32
+    %s = "fuse.reduce"(%v) {kind = "sum", over = ["d0"]} : (f32) -> f32
+    %r = "fuse.store"(%o, %s, %true) {at = [], mode = "set"} : (tensor<f32>, f32, i1) -> tensor<f32>
+    return %r : tensor<f32>
+  }
+}
