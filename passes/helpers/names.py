@@ -31,6 +31,8 @@ def listed(names: Iterable[str]) -> str:
 
 def without(location: ir.Location, nodes: frozenset[str]) -> ir.Location:
     """A location less the parts that name only ``nodes``; all of it where none would be left."""
+    if not nodes:
+        return location
     parts = list(location.locations) if isinstance(location, ir.FusedLoc) else [location]
     kept = [part for part in parts if not (names := frozenset(node_names(part))) or not names <= nodes]
     return ir.Location.fused(kept) if kept and len(kept) < len(parts) else location
@@ -38,12 +40,12 @@ def without(location: ir.Location, nodes: frozenset[str]) -> ir.Location:
 
 def gone(kept: Iterable[ir.Operation], lost: Iterable[ir.Operation]) -> frozenset[str]:
     """The nodes that ``lost`` operations of a kernel came from and none of the ``kept`` ones does."""
-    return _nodes(lost) - _nodes(kept)
+    return nodes_of(lost) - nodes_of(kept)
 
 
-def _nodes(ops: Iterable[ir.Operation]) -> frozenset[str]:
-    """Constants and loads are left out: nodes share them, and one gave its location.  So is the return, which
-    names them all.
+def nodes_of(ops: Iterable[ir.Operation]) -> frozenset[str]:
+    """The nodes that operations of a kernel came from.  Constants and loads are left out: nodes share them,
+    and one gave its location.  So is the return, which names them all.
     """
     ours = [op for op in ops if op.name not in ("arith.constant", "fuse.load", "func.return")]
     return frozenset(name for op in ours for name in node_names(op.location))

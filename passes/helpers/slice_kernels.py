@@ -6,6 +6,7 @@ a number of its ops; results of reductions reach the next part through a ``Slice
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from ...compiler.index import Expr
 from ...compiler.ir.dialects import fuse
@@ -13,7 +14,7 @@ from ...compiler.ir.kernel import Kernel, argument_attributes, natural, over
 from ...compiler.ir.layout import TensorSpec
 from ...compiler.mlir import func, ir
 from .kernels import dims_attribute, text_list
-from .names import gone, without
+from .names import nodes_of, without
 from .program import Program
 
 
@@ -36,6 +37,11 @@ class Original:
     kernel: Kernel
     #: by tied argument: its new value in @main, which a finished part stores
     stored: dict[int, ir.Value] = field(default_factory=dict)
+
+    @cached_property
+    def nodes(self) -> frozenset[str]:
+        """The nodes that the kernel came from."""
+        return nodes_of(self.kernel.op_dims)
 
     def operand(self, number: int) -> ir.Value:
         """What @main passes for an argument: of a tensor that a part has stored, its new value."""
@@ -195,7 +201,7 @@ class KernelPart:
 
     def finish(self, extents: dict[str, Expr]) -> None:
         """Return, signature, attributes, and the call in @main.  ``extents``: of all dims that there are."""
-        original, kernel = self.original, self.original.kernel
+        original = self.original
         self.create("func.return", [], [r.value for r in self.results])
         inputs, results = [a.type for a in self.block.arguments], [r.value.type for r in self.results]
         attributes = self.func.attributes
@@ -209,7 +215,7 @@ class KernelPart:
         buffers = iter(self.buffers)
         operands = [next(buffers).value if i is None else original.operand(i) for i in self.numbers]
         call = original.program.recall(original.call, self.func, operands, results)
-        lost = gone(self.runs, kernel.op_dims)
+        lost = original.nodes - nodes_of(self.runs)
         call.location, self.func.location = without(call.location, lost), without(self.func.location, lost)
         for result, value in zip(self.results, call.results, strict=True):
             if isinstance(result.target, SliceBuffer):
