@@ -27,7 +27,7 @@ TASK_LIMIT = {
     "host": 200.0,
     "kernels": 120.0,
     "further": 120.0,
-    "contractions": 180.0,
+    "contractions": 300.0,
     "wild": 180.0,
     "models": 400.0,
     "accuracy": 120.0,

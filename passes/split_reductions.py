@@ -62,7 +62,7 @@ from ..compiler.mlir import ir
 from .analysis_manager import AnalysisManager
 from .helpers.kernels import kernel_body
 from .helpers.program import Program
-from .helpers.slices import Cut, split
+from .helpers.slices import SliceCut, split
 from .pass_base import AnalysisPass, Numerics, hardware_of
 
 #: A kernel's later reductions are split in later rounds.
@@ -91,7 +91,7 @@ class SplitReductions(AnalysisPass):
                 if name in whole:
                     continue
                 decision = plans.of(func)
-                if isinstance(decision, Cut):
+                if isinstance(decision, SliceCut):
                     slicing = decision.slicing
                     split(program, call, program.own(call, func), decision)
                     changed = True
@@ -129,9 +129,9 @@ class _Plans:
 
     hardware: Hardware
     hints: dict[str, int]
-    _known: dict[bytes, Cut | NotSliced | None] = field(default_factory=dict)
+    _known: dict[bytes, SliceCut | NotSliced | None] = field(default_factory=dict)
 
-    def of(self, func: ir.Operation) -> Cut | NotSliced | None:
+    def of(self, func: ir.Operation) -> SliceCut | NotSliced | None:
         """As ``plan_slices`` says."""
         if not any(op.name in REDUCTIONS for op in kernel_body(func)):
             return None
@@ -139,5 +139,5 @@ class _Plans:
         if code not in self._known:
             kernel = Kernel.of(func)
             found = plan_slices(KernelShape.of(kernel, hints=self.hints), self.hardware)
-            self._known[code] = Cut.of(kernel, found) if isinstance(found, Slicing) else found
+            self._known[code] = SliceCut.of(kernel, found) if isinstance(found, Slicing) else found
         return self._known[code]

@@ -22,7 +22,7 @@ from .slice_sides import Sides
 
 
 @dataclass(frozen=True)
-class Cut:
+class SliceCut:
     """How all kernels of one code are split, which does not depend on their names and locations.
 
     slicing:   without its reductions, of which ``reductions`` are the numbers.
@@ -41,12 +41,12 @@ class Cut:
     rewritten: dict[tuple[str, ir.Attribute], ir.Attribute] = field(default_factory=dict)
 
     @staticmethod
-    def of(kernel: Kernel, slicing: Slicing) -> "Cut":
+    def of(kernel: Kernel, slicing: Slicing) -> "SliceCut":
         """As the ``slicing`` of ``kernel`` says."""
         shape, sides = KernelShape.of(kernel), Sides.of(kernel, slicing.reductions)
         number = {op: n for n, op in enumerate(kernel_body(kernel.func))}
         main = shape.main_access
-        return Cut(
+        return SliceCut(
             replace(slicing, reductions=()),
             tuple([number[op] for op in slicing.reductions]),
             "d" + str(1 + max(natural(d)[1] for d in kernel.dims)),
@@ -66,7 +66,7 @@ class Cut:
         )
 
 
-def split(program: Program, call: ir.Operation, kernel_func: ir.Operation, cut: Cut) -> None:
+def split(program: Program, call: ir.Operation, kernel_func: ir.Operation, cut: SliceCut) -> None:
     """Replaces ``call`` of ``kernel_func``, a kernel of the code of ``cut``, by calls of two or three new
     kernels.
     """
@@ -83,7 +83,7 @@ class _Split:
     original: Original
     slicing: Slicing
     sides: Sides
-    cut: Cut
+    cut: SliceCut
 
     @property
     def slice_dim(self) -> str:
