@@ -110,6 +110,25 @@ func.func private @product(%o: tensor<16x16xf32>) -> tensor<16x16xf32>
 
 // -----
 
+// Must not fire: a user's kernel is compiled as Triton would compile it.
+
+// CHECK-LABEL: "tt.func"
+// CHECK: "tt.dot"
+// CHECK-NOT: passthrough
+// CHECK: sym_name = "theirs_tt"
+func.func private @theirs(%o: tensor<16x16xf32>) -> tensor<16x16xf32>
+    attributes {fuse.kernel, fuse.grid = ["1"], fuse.dims = {d0 = "16", d1 = "16"}, fuse.ties = array<i64: 0>, fuse.user = "model.py:3 theirs"} {
+  %q = "fuse.base"(%o) : (tensor<16x16xf32>) -> !tt.ptr<f32>
+  %a = arith.constant dense<1.0> : tensor<16x16xbf16>
+  %zero = arith.constant dense<0.0> : tensor<16x16xf32>
+  %s = "tt.dot"(%a, %a, %zero) {inputPrecision = 2 : i32, maxNumImpreciseAcc = 0 : i32} : (tensor<16x16xbf16>, tensor<16x16xbf16>, tensor<16x16xf32>) -> tensor<16x16xf32>
+  %qs = "tt.splat"(%q) : (!tt.ptr<f32>) -> tensor<16x16x!tt.ptr<f32>>
+  "tt.store"(%qs, %s) {operandSegmentSizes = array<i32: 1, 1, 0>} : (tensor<16x16x!tt.ptr<f32>>, tensor<16x16xf32>) -> ()
+  return %o : tensor<16x16xf32>
+}
+
+// -----
+
 // Bad input: a size that reaches the body as an index; the GPU has no such type.
 
 // expected-error @+1 {{lower-to-tt: size argument 1 of a tiled kernel is used without arith.index_cast}}
