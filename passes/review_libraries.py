@@ -171,9 +171,8 @@ def estimated_products(program: Program, hardware: Hardware) -> dict[ir.Operatio
         group = call.attributes.get("fuse.group", None)
         cost = GroupSurroundings(program.functions, hints, group).cost(library.product)
         plan = plan_of(library.product, cost, hints, hardware)
-        found[call] = Estimated(
-            plan.kernel_microseconds(cost), plan.library_microseconds(cost), plan.stays(cost)
-        )
+        kernel_us, library_us = plan.kernel_microseconds(cost), plan.library_microseconds(cost)
+        found[call] = Estimated(kernel_us, library_us, kernel_us <= plan.kept * library_us)
     return found
 
 

@@ -76,13 +76,13 @@ class ContractionPlan:
         few = reads_weights_once(self.form, self.hardware)
         return margin(library, front=front, in_turn=in_turn, few=few)
 
-    def stays(self, moved: Moved) -> bool:
-        """Whether a kernel is to stay one, where ``moved`` says what fused with it.  Blocks of tensor cores
-        take up to a second to compile, and are not kept for less than a hundredth of the library's time.
+    @property
+    def kept(self) -> float:
+        """The part of the library's time that a kernel is to take at most to stay one, where it is known what
+        fused.  Blocks of tensor cores take up to a second to compile, and are not kept for less than a
+        hundredth.
         """
-        blocks = self.few is None and not self.small
-        most = _EVEN if blocks else 1.0
-        return self.kernel_microseconds(moved) <= most * self.library_microseconds(moved)
+        return _EVEN if self.few is None and not self.small else 1.0
 
     def kernel_microseconds(self, moved: Moved) -> float:
         """As one kernel with what is around it."""
