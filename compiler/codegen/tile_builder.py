@@ -249,7 +249,7 @@ class TileBuilder:
         ).results[0]
 
     def extern(self, symbol: str, operands: Sequence[ir.Value], element: ir.Type | None = None) -> ir.Value:
-        """Calls a libdevice function."""
+        """Calls a function of libdevice, or an intrinsic of LLVM."""
         empty = ir.StringAttr.get("")
         attributes = {
             "libname": empty,

@@ -7,6 +7,7 @@ of the kernel's compile time.  LLVM knows an intrinsic by its name and needs no 
 from collections.abc import Mapping
 
 from ...compiler.codegen.libdevice import INTRINSICS
+from ...compiler.codegen.tile_builder import TileBuilder
 from ...compiler.ir.dialects import tt
 from ...compiler.mlir import ir
 
@@ -29,13 +30,6 @@ def call_intrinsic(op: ir.Operation, intrinsic: str) -> None:
         op.attributes["symbol"] = ir.StringAttr.get(intrinsic, op.context)
         return
     with ir.InsertionPoint(op), op.location:
-        empty = ir.StringAttr.get("")
-        called = ir.Operation.create(
-            "tt.extern_elementwise",
-            [op.results[0].type],
-            list(op.operands),
-            {"libname": empty, "libpath": empty, "symbol": ir.StringAttr.get(intrinsic),
-             "pure": ir.BoolAttr.get(True)},
-        )  # fmt: skip
-    op.results[0].replace_all_uses_with(called.results[0])
+        called = TileBuilder().extern(intrinsic, list(op.operands))
+    op.results[0].replace_all_uses_with(called)
     op.erase()

@@ -292,7 +292,7 @@ class Cat(TT.Operation, name="cat", traits=[ext.Pure]):
 
 
 class ExternElementwise(TT.Operation, name="extern_elementwise", traits=[ext.Pure]):
-    """A libdevice function on each element; ``libname`` and ``libpath`` are empty."""
+    """A libdevice function or an LLVM intrinsic on each element; ``libname`` and ``libpath`` are empty."""
 
     srcs: Sequence[Operand[Any]]
     libname: ir.StringAttr
