@@ -130,7 +130,8 @@ def _traffic(func: ir.Operation) -> None:
     if TRAFFIC in func.attributes:
         named = dict(items_of(func.attributes[TRAFFIC], TRAFFIC))
         for part in ("reads", "writes"):
-            integers_of(named.get(part, ir.DenseI64ArrayAttr.get([])), f"the {part} of {TRAFFIC}")
+            if part in named:
+                integers_of(named[part], f"the {part} of {TRAFFIC}")
         Traffic.of_attribute(func.attributes[TRAFFIC])
 
 

@@ -138,20 +138,16 @@ class _Job:
 
     def compile(self) -> CompiledCubin:
         """Runs every stage, the parser under the capture. Raises _StageFailed."""
-        if not self._run_stages() and not self.linked:
+        if not self._run_stages():
             self.linked = True
             self._run_stages()
         return self._compiled()
 
     def _run_stages(self) -> bool:
         """Whether all stages ran: not where the LLVM IR calls libdevice, which is not linked."""
-        from triton._C.libtriton import ir
-
-        backend = self._backend()
-        stages = self._stages(backend)
-        context = self._context(ir, backend)
+        stages, parse = self._begin()
         with captured_stderr() as captured:
-            product = self._run("parse", lambda: self._parse(ir, context), captured)
+            product = self._run("parse", parse, captured)
         for stage, make in stages.items():
             product = self._run(stage, partial(make, product, self.metadata))
             if stage in self.request.keep:
@@ -182,16 +178,19 @@ class _Job:
         """Runs the stages up to `last` once more, while file descriptor 2 is captured. Raises
         _StageFailed.
         """
-        from triton._C.libtriton import ir
-
-        backend = self._backend()
-        stages = self._stages(backend)
-        context = self._context(ir, backend)
-        product = self._run("parse", lambda: self._parse(ir, context), captured)
+        stages, parse = self._begin()
+        product = self._run("parse", parse, captured)
         for stage, make in stages.items():
             product = self._run(stage, partial(make, product, self.metadata), captured)
             if stage == last:
                 return
+
+    def _begin(self) -> tuple[dict[str, Callable[[Any, dict[str, Any]], Any]], Callable[[], Any]]:
+        """Triton's stages, and what parses the text in a context of their own."""
+        from triton._C.libtriton import ir
+
+        backend = self._backend()
+        return self._stages(backend), partial(self._parse, ir, self._context(ir, backend))
 
     def _backend(self) -> Any:
         from triton.backends.compiler import GPUTarget
