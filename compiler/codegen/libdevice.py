@@ -83,10 +83,11 @@ BY_NAME = {f.name: f for f in FUNCTIONS}
 BY_OP = {f.op: f for f in FUNCTIONS if f.op is not None}
 
 #: Functions that are one instruction of the GPU, by libdevice's symbol: LLVM's intrinsic for it.  Libdevice's
-#: function is a wrapper of the intrinsic, with ``ftz``, as Triton compiles.
+#: function is a wrapper of the intrinsic, with ``ftz``, as Triton compiles.  Names are those of the newest
+#: LLVM (``TritonDialect.spelled``).
 INTRINSICS = {
     "__nv_copysignf": "llvm.copysign.f32",
-    "__nv_exp2f": "llvm.nvvm.ex2.approx.ftz.f",
+    "__nv_exp2f": "llvm.nvvm.ex2.approx.ftz.f32",
     "__nv_fast_fdividef": "llvm.nvvm.div.approx.ftz.f",
     "__nv_rsqrtf": "llvm.nvvm.rsqrt.approx.ftz.f",
 }

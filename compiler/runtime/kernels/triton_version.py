@@ -35,12 +35,14 @@ class TritonDialect:
     tensordesc_wraps_tensor: a descriptor's parameter is a tensor type instead of a bare shape and element
     type.
     barrier_scope: `gpu.barrier` takes a `scope`; before, it is a parse error.
+    overloaded_ex2: LLVM's intrinsic of `ex2` is named after its element type, `.f32`; before, `.f`.
     """
 
     since: tuple[int, int]
     cache_policy_attr: bool
     tensordesc_wraps_tensor: bool
     barrier_scope: bool
+    overloaded_ex2: bool
 
     def access_hint(self, cache: str = "none", evict: str = "evict_normal") -> str:
         """The attributes of a tt.load or tt.store that ask for `cache` and `evict`, without braces; "" for
@@ -73,12 +75,14 @@ class TritonDialect:
 
     def spelled(self, text: str) -> str:
         """TTIR as this version reads it, from how ``codegen/ttir.py`` prints it: descriptors wrap a tensor,
-        and a barrier has a scope, which is that of all lanes.
+        a barrier has a scope, which is that of all lanes, and LLVM's intrinsics have their newest names.
         """
         if "gpu.barrier" in text and not self.barrier_scope:
             text = _BARRIER.sub('"gpu.barrier"() :', text)
         if "!tt.tensordesc<" in text and not self.tensordesc_wraps_tensor:
             text = _DESCRIPTOR.sub(r"!tt.tensordesc<\1>", text)
+        if not self.overloaded_ex2:
+            text = text.replace('"llvm.nvvm.ex2.approx.ftz.f32"', '"llvm.nvvm.ex2.approx.ftz.f"')
         return text
 
 
@@ -86,9 +90,34 @@ _BARRIER = re.compile(r'"gpu\.barrier"\(\) (?:<\{.*?\}>|\{.*?\}) :')
 _DESCRIPTOR = re.compile(r"!tt\.tensordesc<tensor<([^<>]*)>>")
 
 TRITON_DIALECTS: tuple[TritonDialect, ...] = (
-    TritonDialect((3, 6), cache_policy_attr=False, tensordesc_wraps_tensor=True, barrier_scope=False),
-    TritonDialect((3, 8), cache_policy_attr=False, tensordesc_wraps_tensor=False, barrier_scope=True),
-    TritonDialect((3, 9), cache_policy_attr=True, tensordesc_wraps_tensor=False, barrier_scope=True),
+    TritonDialect(
+        (3, 6),
+        cache_policy_attr=False,
+        tensordesc_wraps_tensor=True,
+        barrier_scope=False,
+        overloaded_ex2=False,
+    ),
+    TritonDialect(
+        (3, 7),
+        cache_policy_attr=False,
+        tensordesc_wraps_tensor=True,
+        barrier_scope=False,
+        overloaded_ex2=True,
+    ),
+    TritonDialect(
+        (3, 8),
+        cache_policy_attr=False,
+        tensordesc_wraps_tensor=False,
+        barrier_scope=True,
+        overloaded_ex2=True,
+    ),
+    TritonDialect(
+        (3, 9),
+        cache_policy_attr=True,
+        tensordesc_wraps_tensor=False,
+        barrier_scope=True,
+        overloaded_ex2=True,
+    ),
 )
 """One row per change, oldest first; a version uses the newest row that is not newer than itself."""
 

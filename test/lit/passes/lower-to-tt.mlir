@@ -57,8 +57,8 @@ func.func private @torch_relu(tensor<64xf32>) -> tensor<64xf32> attributes {fuse
 // CHECK-LABEL: "tt.func"
 // CHECK: "tt.load"
 // CHECK-NEXT: "tt.extern_elementwise"({{.*}}symbol = "llvm.nvvm.rsqrt.approx.ftz.f"}{{.*}} : (tensor<256xf32>) -> tensor<256xf32>
-// CHECK-NEXT: "tt.extern_elementwise"({{.*}}symbol = "llvm.nvvm.ex2.approx.ftz.f"}{{.*}} : (tensor<256xf32>) -> tensor<256xf32>
-// CHECK-NEXT: "tt.extern_elementwise"({{.*}}symbol = "llvm.nvvm.ex2.approx.ftz.f"}{{.*}} : (tensor<256xf32>) -> tensor<256xf32>
+// CHECK-NEXT: "tt.extern_elementwise"({{.*}}symbol = "llvm.nvvm.ex2.approx.ftz.f32"}{{.*}} : (tensor<256xf32>) -> tensor<256xf32>
+// CHECK-NEXT: "tt.extern_elementwise"({{.*}}symbol = "llvm.nvvm.ex2.approx.ftz.f32"}{{.*}} : (tensor<256xf32>) -> tensor<256xf32>
 // CHECK-NEXT: "tt.extern_elementwise"({{.*}}symbol = "llvm.nvvm.div.approx.ftz.f"}{{.*}} : (tensor<256xf32>, tensor<256xf32>) -> tensor<256xf32>
 // CHECK-NEXT: "tt.extern_elementwise"({{.*}}symbol = "llvm.copysign.f32"}
 // CHECK-NEXT: "tt.extern_elementwise"({{.*}}symbol = "__nv_tanhf"}
