@@ -100,11 +100,6 @@ TESTS = {
         "test_images_stay_channels_last_between_convolutions",
         "test_groups_of_several_channels_stay",
     ),
-    "spelled-out-batch-norms": RewriteTests(
-        "rewrites/test_batch_norms.py",
-        "test_a_batch_norm_is_spelled_out",
-        "test_other_ops_are_not_spelled_out",
-    ),
     "mutating-calls": RewriteTests(
         "rewrites/test_mutating_calls.py", "test_in_place", "test_calls_that_stay_functional"
     ),

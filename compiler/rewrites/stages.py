@@ -26,7 +26,6 @@ from .graph.gathers import sink_gathers
 from .graph.mutating_calls import write_calls_in_place
 from .graph.one_hot import sum_one_hots
 from .graph.repeats import repeat_elements
-from .graph.spelled_out_batch_norms import spell_out_batch_norms
 from .joint.equal_nodes import merge_equal_nodes
 from .joint.pool_offsets import save_offsets
 from .joint.product_epilogues import fuse_epilogues
@@ -151,7 +150,6 @@ IMPORTED = Stage(
     "imported",
     "The same graph, when its strides are final, before the import (`driver/compilation.py`).",
     (
-        Step(spell_out_batch_norms, Switch.ALWAYS, "their strides are chosen now"),
         Step(compile_flex_attention, Switch.FLEX, "Inductor generates code for strides that are final"),
         Step(write_calls_in_place, Switch.ALWAYS, "last: the graph is not functional afterwards"),
     ),

@@ -10,6 +10,7 @@ FAMILIES = (
     "pointwise.comparisons",
     "pointwise.activations",
     "pointwise.conversions",
+    "pointwise.batch_norms",
     "shape.creation",
     "shape.views",
     "shape.mutation",

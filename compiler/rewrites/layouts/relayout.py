@@ -21,7 +21,6 @@ from ...fx.products import overloads
 from ...fx.saved_strides import ALL_KEPT, KeptStrides
 from ...fx.table import LOWERINGS, target_name
 from ...fx.views import may_share_storage
-from ..captured import batch_norms  # noqa: F401, which defines an op
 
 _aten = torch.ops.aten
 
@@ -31,9 +30,6 @@ FLEXIBLE: frozenset[Any] = frozenset({
     _aten.max_pool2d_with_indices.default, _aten.max_pool2d_with_indices_backward.default,
     operator.getitem,
 })  # fmt: skip
-
-#: Ops of this package that become pointwise ops after the choice of layouts, in the strides chosen for them.
-_SPELLED_OUT: frozenset[Any] = frozenset({torch.ops.fuse_mlir.batch_norm.default})
 
 #: Generated ops that name strides or storage in their arguments.
 _STRIDED: frozenset[Any] = frozenset({_aten.as_strided.default, _aten.view.dtype})
@@ -173,7 +169,7 @@ class Relayout:
 
 def takes_any_strides(node: Node) -> bool:
     """Whether the op takes operands in other strides, and its meta function knows what it makes of them."""
-    if node.target in FLEXIBLE or node.target in _SPELLED_OUT:
+    if node.target in FLEXIBLE:
         return True
     if not isinstance(node.target, torch._ops.OpOverload) or node.target in _STRIDED:
         return False
@@ -183,15 +179,13 @@ def takes_any_strides(node: Node) -> bool:
 
 def generated(node: Node) -> bool:
     """Whether a kernel of ours makes the node's one tensor, in the strides that its metadata says."""
-    return node.target in _SPELLED_OUT or (computed(node) and isinstance(node.meta.get("val"), Tensor))
+    return computed(node) and isinstance(node.meta.get("val"), Tensor)
 
 
 def computed(node: Node) -> bool:
     """Whether kernels of ours make the node's tensor, or its several tensors.  Higher-order ops, such as
     launches of users' kernels, read and write in the strides that they were given.
     """
-    if node.target in _SPELLED_OUT:
-        return True
     if not isinstance(node.target, torch._ops.OpOverload):
         return False
     lowering = LOWERINGS.get(target_name(node.target))

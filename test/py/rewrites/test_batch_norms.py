@@ -10,13 +10,11 @@ import pytest
 import torch
 from made_up_gpu import made_up_gpu
 from torch import nn
-from torch.fx.experimental.proxy_tensor import make_fx
 from torch.nn import functional as F
 
 from fuse_mlir.compiler import backend
 from fuse_mlir.compiler.driver import captured_compilation
 from fuse_mlir.compiler.rewrites.captured.batch_norms import keep_batch_norms
-from fuse_mlir.compiler.rewrites.graph.spelled_out_batch_norms import spell_out_batch_norms
 from fuse_mlir.compiler.rewrites.stages import Stage
 
 BF16, F32, F64 = torch.bfloat16, torch.float32, torch.float64
@@ -101,21 +99,13 @@ def test_keywords_and_defaults() -> None:
 
 
 @pytest.mark.parametrize("shape", [(2, 3), (2, 3, 4, 4)])
-def test_a_batch_norm_is_spelled_out(shape: tuple[int, ...]) -> None:
-    given = torch.randn(shape), *statistics(3)
-    op = torch.ops.fuse_mlir.batch_norm.default
-    gm = make_fx(lambda *args: op(*args, 1e-5) * 2, tracing_mode="fake")(*given)
-    before = gm(*given)
-    assert spell_out_batch_norms(gm) == 1
-    assert not gm.graph.find_nodes(op="call_function", target=op)
-    assert len(gm.graph.find_nodes(op="call_function", target=torch.ops.aten.rsqrt.default)) == 1
-    torch.testing.assert_close(gm(*given), before)
-
-
-def test_other_ops_are_not_spelled_out() -> None:
-    gm = make_fx(lambda x: F.relu(x) * 2, tracing_mode="fake")(torch.ones(2, 3, 4, 4))
-    before = str(gm.graph)
-    assert spell_out_batch_norms(gm) == 0 and str(gm.graph) == before
+def test_a_batch_norm_is_two_kernels_which_fuse(shape: tuple[int, ...]) -> None:
+    graphs: list[Any] = []
+    torch._dynamo.reset()
+    with torch.no_grad():
+        options = {"on_compiled": graphs.append, "cache_dir": None}
+        torch.compile(F.batch_norm, backend=backend.fuse, options=options)(torch.randn(shape), *statistics(3))
+    assert (graphs[0].launches_before, graphs[0].launches_after) == (2, 1)
 
 
 def test_what_is_left_alone() -> None:
