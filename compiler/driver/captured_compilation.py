@@ -105,7 +105,7 @@ class CapturedCompilation:
             bw_compiler=self.compile_backward,
             inference_compiler=self.compile_inference,
             partition_fn=self.cut,
-            decompositions=decomposition_table(),
+            decompositions=decomposition_table(self._facts.differentiated),
             keep_inference_input_mutations=True,
         )
         how = {

@@ -2,8 +2,9 @@
 
 The functions are Inductor's and torch's own, except those in ``OWN``; this file chooses among them.  An op
 that is not named here reaches the importer whole: either ``frontend/ops`` builds it, or it runs as an extern
-call.  No op is in both tables.  A name is that of a packet, and stands for each of its overloads that returns
-new tensors.
+call.  No op is in both tables, but for those that are decomposed only where they are differentiated
+(``FOR_GRADIENTS``).  A name is that of a packet, and stands for each of its overloads that returns new
+tensors.
 """
 
 import sys
@@ -84,6 +85,11 @@ GROUPS: dict[str, tuple[str, ...]] = {
     "creation from a formula": ("linspace", "logspace", "hann_window"),
 }  # fmt: skip
 
+#: Packets that are decomposed where autograd records the graph, so that the cut between forward and
+#: backward graph may lie inside.  Elsewhere the importer builds them: AOTAutograd traces one op instead of
+#: ten, and every rewrite and pass looks at fewer.
+FOR_GRADIENTS = ("native_layer_norm",)
+
 #: Ops that decompositions call, always on fresh tensors, although their schema may write.
 INNER = ("_native_batch_norm_legit.default",)
 
@@ -156,13 +162,17 @@ OF_INDUCTOR = frozenset({
 })  # fmt: skip
 
 
-def decomposition_table() -> dict[torch._ops.OperatorBase, Callable[..., Any]]:
+def decomposition_table(differentiated: bool = True) -> dict[torch._ops.OperatorBase, Callable[..., Any]]:
     """Overload -> function, for ``aot_autograd(decompositions=...)``.  Packets that this torch lacks are
     left out.  Inductor's table, which takes as long to make as a small graph to compile, is read when an op
-    of ``OF_INDUCTOR`` is met.
+    of ``OF_INDUCTOR`` is met.  ``differentiated``: whether autograd records the graph.
     """
     registered = sys.modules.get(_QUANTISED_MODULE)  # else no graph has such an op
-    return _of_aten() if registered is None else {**_of_aten(), **_quantised(registered)}
+    table = _of_aten() if registered is None else {**_of_aten(), **_quantised(registered)}
+    if differentiated:
+        return table
+    whole = {overload for packet in FOR_GRADIENTS for overload in overloads(packet)}
+    return {overload: function for overload, function in table.items() if overload not in whole}
 
 
 def _quantised(module: ModuleType) -> dict[torch._ops.OperatorBase, Callable[..., Any]]:

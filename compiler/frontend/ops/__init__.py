@@ -16,6 +16,7 @@ FAMILIES = (
     "shape.mutation",
     "pointwise.foreach",
     "reduce.reductions",
+    "reduce.layer_norms",
     "reduce.scans",
     "indexed.indexing",
     "indexed.scatter",

@@ -11,7 +11,7 @@ After::
 
     y = fuse_mlir.batch_norm(x, mean, var, weight, bias, 1e-5)
 
-The import makes two kernels of it, which fuse again (``frontend/ops/pointwise/batch_norms.py``), in the strides
+The import makes two kernels of it, which fuse (``frontend/ops/pointwise/batch_norms.py``), in the strides
 that are chosen for ``y``.
 
 It does not fire in training, nor where gradients may be asked for; for images that are neither contiguous nor

@@ -111,10 +111,21 @@ def count_of(tensor: Tensor, dims: Sequence[int]) -> Expr:
 def begin(call: Call, outputs: Sequence[Any] | None = None) -> LoadedOperand:
     """Starts the kernel of a reduction and loads the operand; ``outputs`` as in ``Call.kernel``."""
     tensor = operand_of(call)
-    dims = reduced_dims(call, tensor)
-    kernel = call.kernel([tensor], outputs)
-    at = kernel.iterate(tensor.sizes)
     keepdim = bool(call.arguments.get("keepdim", False))
+    return loaded(call, tensor, reduced_dims(call, tensor), keepdim, outputs)
+
+
+def loaded(
+    call: Call,
+    tensor: Tensor,
+    dims: Sequence[int],
+    keepdim: bool,
+    outputs: Sequence[Any] | None = None,
+    name: str | None = None,
+) -> LoadedOperand:
+    """A kernel that reduces ``dims`` of ``tensor``; ``outputs`` and ``name`` as in ``Call.kernel``."""
+    kernel = call.kernel([tensor], outputs, name=name)
+    at = kernel.iterate(tensor.sizes)
     over = tuple(str(at[d]) for d in dims if not at[d].is_constant)
     kept = tuple(const(0) if d in dims else c for d, c in enumerate(at) if keepdim or d not in dims)
     if any(len(kept) != len(o.sizes) for o in kernel.outputs):
@@ -334,13 +345,18 @@ def aminmax(operand: LoadedOperand) -> tuple[Scalar, ...]:
 
 
 def _moments(operand: LoadedOperand) -> tuple[Scalar, Scalar]:
-    """(variance, mean): the squared deviations over max(0, n - correction)."""
-    k, arguments = operand.kernel, operand.call.arguments
+    """(variance, mean), as the arguments of the call say."""
+    arguments = operand.call.arguments
     correction = int(arguments["unbiased"]) if "unbiased" in arguments else arguments["correction"]
     correction = 1 if correction is None else correction
     if not isinstance(correction, (int, float)):
         operand.call.refuse("the correction is no number")
-    x = operand.converted(_result(operand))
+    return moments(operand, operand.converted(_result(operand)), correction)
+
+
+def moments(operand: LoadedOperand, x: Scalar, correction: float) -> tuple[Scalar, Scalar]:
+    """(variance, mean) of ``x``: the squared deviations over max(0, n - correction)."""
+    k = operand.kernel
     if operand.over:
         middle, squares = operand.several("fuse.welford", [x], [x.dtype] * 2)
     else:
