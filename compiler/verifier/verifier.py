@@ -16,9 +16,20 @@ from ..ir.contractions import PRECISIONS
 from ..ir.nesting import modules_in, nested_modules
 from ..ir.storage import functions_of
 from ..mlir import ir
-from .rules import Broken, Report, expressions_of, integers_of, items_of, listed, one_of, text_of, texts_of
+from .rules import (
+    Broken,
+    Report,
+    expressions_of,
+    integers_of,
+    items_of,
+    listed,
+    one_of,
+    signature_of,
+    text_of,
+    texts_of,
+)
 from .verify_control_flow import verify_control_flow, verify_subgraph
-from .verify_extern import verify_extern
+from .verify_extern import verify_call, verify_extern
 from .verify_graph import CALLEE_KINDS, Callee, Callees, verify_graph
 from .verify_kernel import verify_kernel
 from .verify_level import POSTCONDITIONS, check_level
@@ -225,6 +236,9 @@ def _declaration(items: list[tuple[str, ir.Attribute]], what: str) -> None:
     names = {name for name, _ in items}
     if not required <= names <= required | {"fuse.precision"}:
         raise Broken(f"expected {what} to hold {listed(required)}, got {listed(names)}")
+    said = dict(items)
+    text_of(said["sym_name"], f"sym_name of {what}")
+    verify_call(said, signature_of(said["function_type"], f"function_type of {what}"))
 
 
 def _kind(func: ir.Operation) -> str | None:

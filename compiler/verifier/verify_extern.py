@@ -1,5 +1,8 @@
 """Rules of extern declarations: how ``fuse.args`` and ``fuse.kwargs`` rebuild a call."""
 
+from collections.abc import Mapping, Sequence
+from typing import TypeAlias
+
 from ..base.product_forms import TENSORS, product_form
 from ..ir.dialects.fuse import Arg, Torch, Tuple
 from ..ir.kernel import extern_arguments
@@ -21,14 +24,14 @@ TORCH_KINDS = ("device", "layout", "memory_format", "dtype", "object")
 #: Attributes that stand for themselves.  BoolAttr, IntegerAttr: a bool is an integer attribute of type i1.
 _LITERALS = (ir.IntegerAttr, ir.BoolAttr, ir.FloatAttr, ir.StringAttr, ir.UnitAttr, ir.TypeAttr)
 
+#: The attributes of a declaration, or what ``fuse.library`` remembers of them.
+Declared: TypeAlias = ir.OpAttributeMap | Mapping[str, ir.Attribute]
+
 
 def verify_extern(func: ir.Operation, report: Report) -> None:
     """All rules of one ``fuse.extern`` declaration."""
     report.check(func, _declaration, func)
-    used = report.check(func, _arguments, func)
-    if used is not None:
-        report.check(func, _all_used, func, used)
-        report.check(func, _product, func)
+    report.check(func, verify_call, func.attributes, function_type(func))
     report.check(func, _ranks, func)
     report.check(func, _storage, func, report)
     report.check(func, _symbols, func)
@@ -36,21 +39,27 @@ def verify_extern(func: ir.Operation, report: Report) -> None:
         report.check(func, report.spec, type_)
 
 
-def _declaration(func: ir.Operation) -> None:
-    if not text_of(func.attributes["fuse.extern"], "fuse.extern"):
+def verify_call(declared: Declared, type_: ir.FunctionType) -> None:
+    """The rules of what makes a call of an extern op of this type.  Raises ``Broken``."""
+    if not text_of(declared["fuse.extern"], "fuse.extern"):
         raise Broken("expected fuse.extern to name an op, got an empty name")
+    _all_used(declared, type_.inputs, _arguments(declared, len(type_.inputs)))
+    _product(declared, type_)
+
+
+def _declaration(func: ir.Operation) -> None:
     if len(func.regions[0].blocks):
         raise Broken("expected an extern op to be a declaration, got a body")
 
 
-def _product(func: ir.Operation) -> None:
+def _product(declared: Declared, types: ir.FunctionType) -> None:
     """A sum of products has two tensors as factors and gives one tensor: passes look for all three."""
-    name = text_of(func.attributes["fuse.extern"], "fuse.extern")
+    name = text_of(declared["fuse.extern"], "fuse.extern")
     form = product_form(name)
     if form is None:
         return
-    positional, named = extern_arguments(func.attributes)
-    types, given = function_type(func), [*zip(form.roles, positional, strict=False), *named.items()]
+    positional, named = extern_arguments(declared)
+    given = [*zip(form.roles, positional, strict=False), *named.items()]
     read = {form.roles[n]: a for n, a in given if isinstance(a, Arg) and form.roles.get(n) in TENSORS}
     tensors = [*types.results, *(types.inputs[ir.IntegerAttr(a.params[0]).value] for a in read.values())]
     whole = len(types.results) == 1 and {"left", "right"} <= read.keys()
@@ -58,17 +67,16 @@ def _product(func: ir.Operation) -> None:
         raise Broken(f"expected {name} to take two tensors at least and to give one")
 
 
-def _arguments(func: ir.Operation) -> set[int]:
-    """The operands that args and kwargs name."""
+def _arguments(declared: Declared, count: int) -> set[int]:
+    """The operands, of ``count``, that args and kwargs name."""
     used: set[int] = set()
-    count = len(function_type(func).inputs)
-    if "fuse.args" in func.attributes:
-        arguments = func.attributes["fuse.args"]
+    if "fuse.args" in declared:
+        arguments = declared["fuse.args"]
         if not isinstance(arguments, ir.ArrayAttr):
             raise Broken(f"expected fuse.args to be an array, got {arguments}")
         _collect(arguments, count, used)
-    if "fuse.kwargs" in func.attributes:
-        for _, attribute in items_of(func.attributes["fuse.kwargs"], "fuse.kwargs"):
+    if "fuse.kwargs" in declared:
+        for _, attribute in items_of(declared["fuse.kwargs"], "fuse.kwargs"):
             _collect(attribute, count, used)
     return used
 
@@ -102,10 +110,9 @@ def _collect(attribute: ir.Attribute, count: int, used: set[int]) -> None:
         )
 
 
-def _all_used(func: ir.Operation, used: set[int]) -> None:
+def _all_used(declared: Declared, inputs: Sequence[ir.Type], used: set[int]) -> None:
     """Every operand is an argument of the op or, in ``fuse.held``, one that it does not take."""
-    inputs = function_type(func).inputs
-    held = integers_of(func.attributes["fuse.held"], "fuse.held") if "fuse.held" in func.attributes else ()
+    held = integers_of(declared["fuse.held"], "fuse.held") if "fuse.held" in declared else ()
     for number in held:
         if not 0 <= number < len(inputs) or number in used:
             raise Broken(f"expected fuse.held to name operands that are no arguments, got {number}")

@@ -73,6 +73,50 @@ func.func private @k(%x: tensor<8xf32>, %o: tensor<8xf32>) -> tensor<8xf32>
 
 // -----
 
+// library: keywords that are no dictionary
+// expected-error@+1 {{'func.func' op expected fuse.kwargs to be a dictionary, got ["d0"]}}
+func.func private @k(%x: tensor<8xf32>, %o: tensor<8xf32>) -> tensor<8xf32>
+    attributes {fuse.kernel, fuse.dims = {d0 = "8"}, fuse.ties = array<i64: 1>,
+                fuse.library = {sym_name = "relu", function_type = (tensor<8xf32>) -> tensor<8xf32>, fuse.extern = "aten.relu.default",
+                                fuse.args = [#fuse.arg<0 : i64>], fuse.kwargs = ["d0"]}} {
+  return %o : tensor<8xf32>
+}
+
+// -----
+
+// library: an operand that the call has not
+// expected-error@+1 {{'func.func' op expected #fuse.arg to name one of 1 operands, got 1}}
+func.func private @k(%x: tensor<8xf32>, %o: tensor<8xf32>) -> tensor<8xf32>
+    attributes {fuse.kernel, fuse.dims = {d0 = "8"}, fuse.ties = array<i64: 1>,
+                fuse.library = {sym_name = "relu", function_type = (tensor<8xf32>) -> tensor<8xf32>, fuse.extern = "aten.relu.default",
+                                fuse.args = [#fuse.arg<1 : i64>], fuse.kwargs = {}}} {
+  return %o : tensor<8xf32>
+}
+
+// -----
+
+// library: a type of no function
+// expected-error@+1 {{'func.func' op expected function_type of fuse.library to be the type of a function, got tensor<8xf32>}}
+func.func private @k(%x: tensor<8xf32>, %o: tensor<8xf32>) -> tensor<8xf32>
+    attributes {fuse.kernel, fuse.dims = {d0 = "8"}, fuse.ties = array<i64: 1>,
+                fuse.library = {sym_name = "relu", function_type = tensor<8xf32>, fuse.extern = "aten.relu.default",
+                                fuse.args = [#fuse.arg<0 : i64>], fuse.kwargs = {}}} {
+  return %o : tensor<8xf32>
+}
+
+// -----
+
+// library: a name that is no text
+// expected-error@+1 {{'func.func' op expected sym_name of fuse.library to be a string, got 1 : i64}}
+func.func private @k(%x: tensor<8xf32>, %o: tensor<8xf32>) -> tensor<8xf32>
+    attributes {fuse.kernel, fuse.dims = {d0 = "8"}, fuse.ties = array<i64: 1>,
+                fuse.library = {sym_name = 1 : i64, function_type = (tensor<8xf32>) -> tensor<8xf32>, fuse.extern = "aten.relu.default",
+                                fuse.args = [#fuse.arg<0 : i64>], fuse.kwargs = {}}} {
+  return %o : tensor<8xf32>
+}
+
+// -----
+
 // held: an operand that the op takes
 // expected-error@+1 {{'func.func' op expected fuse.held to name operands that are no arguments, got 0}}
 func.func private @e(tensor<8xf32>) -> tensor<8xf32>
