@@ -23,6 +23,7 @@ from torch._functorch.partitioners import min_cut_rematerialization_partition
 
 from fuse_mlir.bench.reference import float64_reference
 from fuse_mlir.compiler.base.options import Options
+from fuse_mlir.compiler.driver.direct_call import needs_gradients
 from fuse_mlir.compiler.driver.graph_compilation import compile_graph
 from fuse_mlir.compiler.driver.program import CompiledGraph
 from fuse_mlir.compiler.frontend.autograd.decompositions import decomposition_table
@@ -243,17 +244,19 @@ class AllLevels:
 
     def __post_init__(self) -> None:
         torch._dynamo.reset()
-        backend = aot_autograd(
+        call = torch.compile(self.function, backend=self._capture, fullgraph=True, dynamic=self.dynamic)
+        # The numbers in a program's steps are constants of it, no inputs.
+        self.call = torch._dynamo.config.patch(specialize_int=True)(call)
+
+    def _capture(self, gm: torch.fx.GraphModule, inputs: Sequence[Any]) -> Callable[..., Any]:
+        return aot_autograd(
             fw_compiler=self._compile,
             bw_compiler=self._compile,
             inference_compiler=self._compile,
             partition_fn=min_cut_rematerialization_partition,
-            decompositions=decomposition_table(),
+            decompositions=decomposition_table(needs_gradients(inputs)),
             keep_inference_input_mutations=True,
-        )
-        call = torch.compile(self.function, backend=backend, fullgraph=True, dynamic=self.dynamic)
-        # The numbers in a program's steps are constants of it, no inputs.
-        self.call = torch._dynamo.config.patch(specialize_int=True)(call)
+        )(gm, inputs)
 
     def _compile(self, gm: torch.fx.GraphModule, inputs: Sequence[Any]) -> Callable[..., Any]:
         calls = {}
