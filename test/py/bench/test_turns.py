@@ -97,9 +97,9 @@ def test_a_run_of_several_processes_has_every_task(
 
 
 def test_what_is_there_is_kept_before_all_is_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(jobs, "LOOK", 0.1)
+    monkeypatch.setattr(jobs, "LOOK", 0.002)  # a small task takes tens of milliseconds
     counts: list[int] = []
-    command = "--suite kernels --small --device cpu --backends eager --samples 2 --only scale_add"
+    command = "--suite kernels --small --device cpu --backends eager --samples 50 --only scale_add"
     jobs.run_shards(command.split(), 1, lambda line: None, lambda found: counts.append(len(found["results"])))
     assert counts[-1] == 2 and sorted(counts) == counts and 1 in counts
 
