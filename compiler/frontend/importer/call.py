@@ -126,6 +126,15 @@ class Call:
         ]
         return tensors[0] if len(tensors) == 1 else tensors
 
+    def copied(self, source: Tensor, fake: torch.Tensor) -> Tensor:
+        """A copy of ``source``, which broadcasts to the shape of ``fake``, in its dtype and layout."""
+        kernel = self.kernel([source], [self.fresh(fake)])
+        at = kernel.iterate(kernel.outputs[0].sizes)
+        kernel.store(0, at, kernel.load_raw(source, kernel.broadcast(source, at)))
+        copy = self.finish(kernel, [fake])
+        assert isinstance(copy, Tensor)
+        return copy
+
     def made(self, value: ir.Value, fake: torch.Tensor, spec: TensorSpec) -> Tensor:
         """A tensor in fresh storage."""
         return Tensor(value, spec, fake.dtype, fake, self.symbols.spell(fake.storage_offset()))

@@ -7,7 +7,7 @@ the compile tests.
 
 import hashlib
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib import metadata
 
 _DISTRIBUTIONS = ("triton", "pytorch-triton")
@@ -89,36 +89,18 @@ class TritonDialect:
 _BARRIER = re.compile(r'"gpu\.barrier"\(\) (?:<\{.*?\}>|\{.*?\}) :')
 _DESCRIPTOR = re.compile(r"!tt\.tensordesc<tensor<([^<>]*)>>")
 
-TRITON_DIALECTS: tuple[TritonDialect, ...] = (
-    TritonDialect(
-        (3, 6),
-        cache_policy_attr=False,
-        tensordesc_wraps_tensor=True,
-        barrier_scope=False,
-        overloaded_ex2=False,
-    ),
-    TritonDialect(
-        (3, 7),
-        cache_policy_attr=False,
-        tensordesc_wraps_tensor=True,
-        barrier_scope=False,
-        overloaded_ex2=True,
-    ),
-    TritonDialect(
-        (3, 8),
-        cache_policy_attr=False,
-        tensordesc_wraps_tensor=False,
-        barrier_scope=True,
-        overloaded_ex2=True,
-    ),
-    TritonDialect(
-        (3, 9),
-        cache_policy_attr=True,
-        tensordesc_wraps_tensor=False,
-        barrier_scope=True,
-        overloaded_ex2=True,
-    ),
+_3_6 = TritonDialect(
+    (3, 6),
+    cache_policy_attr=False,
+    tensordesc_wraps_tensor=True,
+    barrier_scope=False,
+    overloaded_ex2=False,
 )
+_3_7 = replace(_3_6, since=(3, 7), overloaded_ex2=True)
+_3_8 = replace(_3_7, since=(3, 8), tensordesc_wraps_tensor=False, barrier_scope=True)
+_3_9 = replace(_3_8, since=(3, 9), cache_policy_attr=True)
+
+TRITON_DIALECTS: tuple[TritonDialect, ...] = (_3_6, _3_7, _3_8, _3_9)
 """One row per change, oldest first; a version uses the newest row that is not newer than itself."""
 
 assert [d.since for d in TRITON_DIALECTS] == sorted({d.since for d in TRITON_DIALECTS}), (

@@ -29,6 +29,13 @@ func.func private @e(tensor<8xf32>) -> tensor<8xf32>
 
 // -----
 
+// extern: an empty name
+// expected-error@+1 {{'func.func' op expected fuse.extern to name an op, got an empty name}}
+func.func private @e(tensor<8xf32>) -> tensor<8xf32>
+    attributes {fuse.extern = "", fuse.args = [#fuse.arg<0 : i64>]}
+
+// -----
+
 // torch: an unknown kind
 // expected-error@+1 {{'func.func' op expected #fuse.torch of 'kind:name' with a kind of device, layout, memory_format, dtype, object, got 'stream:0'}}
 func.func private @e(tensor<8xf32>) -> tensor<8xf32>

@@ -16,7 +16,7 @@ def batch_norm(call: Call) -> Any:
     """
     x, mean, bias = call.tensor("input"), call.tensor("mean"), call["bias"]
     scale = _scale(call)
-    kernel = call.kernel([x, mean, scale, *([] if bias is None else [bias])])
+    kernel = call.kernel([t for t in (x, mean, scale, bias) if t is not None])
     at = kernel.iterate(call.result.sizes)
     channel = at[1:2]
     y = kernel.mul(kernel.sub(kernel.load(x, at), kernel.load(mean, channel)), kernel.load(scale, channel))
@@ -32,10 +32,9 @@ def _scale(call: Call) -> Tensor:
     """
     var, weight = call.tensor("var"), call["weight"]
     fake = call.value.new_empty(call.value.shape[1:2], dtype=computes(call.value.dtype))
-    kernel = call.kernel(
-        [var, *([] if weight is None else [weight])], [call.fresh(fake)], name=f"{call.node.name}_scale"
-    )
-    at = kernel.iterate(call.fresh(fake).sizes)
+    inputs = [t for t in (var, weight) if t is not None]
+    kernel = call.kernel(inputs, [call.fresh(fake)], name=f"{call.node.name}_scale")
+    at = kernel.iterate(var.sizes)
     scale = kernel.math("rsqrt", kernel.add(kernel.load(var, at), call["eps"]))
     kernel.store(0, at, scale if weight is None else kernel.mul(scale, kernel.load(weight, at)))
     made = call.finish(kernel, [fake])

@@ -50,7 +50,7 @@ def _launched(call: Call, launch: UserLaunch) -> dict[str, Tensor] | None:
     written = list(dict.fromkeys(launch.written))
     if call.value is not None:
         for name in written:
-            given[name] = _copied(call, given[name], call.value[name])
+            given[name] = call.copied(given[name], call.value[name])
             for kernel in kernels:
                 kernel.given[name] = given[name]
     old = [given[name] for name in written]
@@ -61,16 +61,6 @@ def _launched(call: Call, launch: UserLaunch) -> dict[str, Tensor] | None:
     for before, after in zip(old, new, strict=True):
         call.state.replace(before, after)
     return None
-
-
-def _copied(call: Call, tensor: Tensor, fake: Any) -> Tensor:
-    """A copy of a tensor for the kernel to write to."""
-    kernel = call.kernel([tensor], [call.fresh(fake)])
-    at = kernel.iterate(tensor.sizes)
-    kernel.store(0, at, kernel.load_raw(tensor, at))
-    made = call.finish(kernel, [fake])
-    assert isinstance(made, Tensor)
-    return made
 
 
 def _remark(call: Call, reason: str) -> None:
