@@ -110,6 +110,87 @@ func.func private @product(%o: tensor<16x16xf32>) -> tensor<16x16xf32>
 
 // -----
 
+// A size that is a multiple of 16 says so; one without a name, or a multiple of 8, says nothing.
+
+// CHECK-LABEL: "tt.func"
+// CHECK: arg_attrs = [{tt.divisibility = 16 : i32}, {tt.divisibility = 16 : i32}, {}, {}]
+// CHECK-SAME: sym_name = "sizes_tt"
+func.func private @sizes(%o: tensor<8xi32>, %s0: index {fuse.sym = "s0", fuse.multiple = 32 : i64}, %s1: index {fuse.sym = "s1", fuse.multiple = 8 : i64}, %n: index) -> tensor<8xi32>
+    attributes {fuse.kernel, fuse.grid = ["1"], fuse.dims = {d0 = "8"}, fuse.ties = array<i64: 0>} {
+  %q = "fuse.base"(%o) : (tensor<8xi32>) -> !tt.ptr<i32>
+  %a = arith.index_cast %s0 : index to i32
+  %b = arith.index_cast %s1 : index to i32
+  %c = arith.index_cast %n : index to i32
+  %ab = arith.addi %a, %b : i32
+  %abc = arith.addi %ab, %c : i32
+  "tt.store"(%q, %abc) {operandSegmentSizes = array<i32: 1, 1, 0>} : (!tt.ptr<i32>, i32) -> ()
+  return %o : tensor<8xi32>
+}
+
+// -----
+
+// Fires: a loop of four or eight steps around a product stays a loop.  Not one around a sum, of nine steps, of
+// one, or of a number that the launch says: ptxas does not write those out.
+
+// CHECK-LABEL: "tt.func"
+// CHECK: scf.for
+// CHECK: } {llvm.loop_annotation = #[[STAYS:.*]], tt.num_stages = 3 : i32}
+// CHECK: scf.for
+// CHECK: } {llvm.loop_annotation = #[[STAYS]], tt.num_stages = 3 : i32}
+// CHECK: scf.for
+// CHECK: } {tt.num_stages = 3 : i32}
+// CHECK: scf.for
+// CHECK: } {tt.num_stages = 3 : i32}
+// CHECK: scf.for
+// CHECK: } {tt.num_stages = 3 : i32}
+// CHECK: scf.for
+// CHECK: arith.addf
+// CHECK-NEXT: scf.yield
+// CHECK-NEXT: }{{$}}
+// CHECK: sym_name = "in_steps_tt"
+func.func private @in_steps(%o: tensor<16x16xf32>, %s0: index {fuse.sym = "s0"}) -> tensor<16x16xf32>
+    attributes {fuse.kernel, fuse.grid = ["1"], fuse.dims = {d0 = "16", d1 = "16"}, fuse.ties = array<i64: 0>} {
+  %q = "fuse.base"(%o) : (tensor<16x16xf32>) -> !tt.ptr<f32>
+  %count = arith.index_cast %s0 : index to i32
+  %c0 = arith.constant 0 : i32
+  %c1 = arith.constant 1 : i32
+  %c2 = arith.constant 2 : i32
+  %c4 = arith.constant 4 : i32
+  %c15 = arith.constant 15 : i32
+  %c18 = arith.constant 18 : i32
+  %a = arith.constant dense<1.0> : tensor<16x16xbf16>
+  %zero = arith.constant dense<0.0> : tensor<16x16xf32>
+  %four = scf.for %i = %c0 to %c4 step %c1 iter_args(%sum = %zero) -> (tensor<16x16xf32>) : i32 {
+    %d = "tt.dot"(%a, %a, %sum) {inputPrecision = 2 : i32, maxNumImpreciseAcc = 0 : i32} : (tensor<16x16xbf16>, tensor<16x16xbf16>, tensor<16x16xf32>) -> tensor<16x16xf32>
+    scf.yield %d : tensor<16x16xf32>
+  } {tt.num_stages = 3 : i32}
+  %eight = scf.for %i = %c0 to %c15 step %c2 iter_args(%sum = %four) -> (tensor<16x16xf32>) : i32 {
+    %d = "tt.dot"(%a, %a, %sum) {inputPrecision = 2 : i32, maxNumImpreciseAcc = 0 : i32} : (tensor<16x16xbf16>, tensor<16x16xbf16>, tensor<16x16xf32>) -> tensor<16x16xf32>
+    scf.yield %d : tensor<16x16xf32>
+  } {tt.num_stages = 3 : i32}
+  %nine = scf.for %i = %c0 to %c18 step %c2 iter_args(%sum = %eight) -> (tensor<16x16xf32>) : i32 {
+    %d = "tt.dot"(%a, %a, %sum) {inputPrecision = 2 : i32, maxNumImpreciseAcc = 0 : i32} : (tensor<16x16xbf16>, tensor<16x16xbf16>, tensor<16x16xf32>) -> tensor<16x16xf32>
+    scf.yield %d : tensor<16x16xf32>
+  } {tt.num_stages = 3 : i32}
+  %one = scf.for %i = %c0 to %c1 step %c1 iter_args(%sum = %nine) -> (tensor<16x16xf32>) : i32 {
+    %d = "tt.dot"(%a, %a, %sum) {inputPrecision = 2 : i32, maxNumImpreciseAcc = 0 : i32} : (tensor<16x16xbf16>, tensor<16x16xbf16>, tensor<16x16xf32>) -> tensor<16x16xf32>
+    scf.yield %d : tensor<16x16xf32>
+  } {tt.num_stages = 3 : i32}
+  %any = scf.for %i = %c0 to %count step %c1 iter_args(%sum = %one) -> (tensor<16x16xf32>) : i32 {
+    %d = "tt.dot"(%a, %a, %sum) {inputPrecision = 2 : i32, maxNumImpreciseAcc = 0 : i32} : (tensor<16x16xbf16>, tensor<16x16xbf16>, tensor<16x16xf32>) -> tensor<16x16xf32>
+    scf.yield %d : tensor<16x16xf32>
+  } {tt.num_stages = 3 : i32}
+  %r = scf.for %i = %c0 to %c4 step %c1 iter_args(%sum = %any) -> (tensor<16x16xf32>) : i32 {
+    %d = arith.addf %sum, %sum : tensor<16x16xf32>
+    scf.yield %d : tensor<16x16xf32>
+  }
+  %qs = "tt.splat"(%q) : (!tt.ptr<f32>) -> tensor<16x16x!tt.ptr<f32>>
+  "tt.store"(%qs, %r) {operandSegmentSizes = array<i32: 1, 1, 0>} : (tensor<16x16x!tt.ptr<f32>>, tensor<16x16xf32>) -> ()
+  return %o : tensor<16x16xf32>
+}
+
+// -----
+
 // Must not fire: a user's kernel is compiled as Triton would compile it.
 
 // CHECK-LABEL: "tt.func"
