@@ -1,10 +1,11 @@
 """``activate-products``: a product of the library computes the activation behind it."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import ClassVar
 
 from ..compiler.analysis.kernel.polynomial import ACTIVATIONS, Polynomial, X, equal, polynomial
+from ..compiler.base.dataclass import dataclass
 from ..compiler.base.products import ProductOp
 from ..compiler.base.remarks import Remarks
 from ..compiler.ir.defining import defining_op

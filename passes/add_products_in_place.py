@@ -1,7 +1,7 @@
 """``add-products-in-place``: a product of the library adds to a value that nobody reads afterwards."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import ClassVar, Literal
 
 from ..compiler.analysis.contraction.product import Product
@@ -9,6 +9,7 @@ from ..compiler.analysis.contraction.surroundings import Surroundings
 from ..compiler.analysis.kernel.plain import added, copied
 from ..compiler.analysis.program.dependences import Dependences
 from ..compiler.analysis.program.storage_accesses import StorageAccesses
+from ..compiler.base.dataclass import dataclass
 from ..compiler.base.products import product_op
 from ..compiler.base.remarks import Remarks
 from ..compiler.ir.defining import defining_op

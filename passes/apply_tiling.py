@@ -54,10 +54,10 @@ tile does not fit the dims, or code generation has no code for an op;
 ``apply-tiling: kernel @k still has fuse.load`` where a scalar op is left.
 """
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 from ..compiler.analysis.cost.traffic import ATTRIBUTE, traffic_of
+from ..compiler.base.dataclass import dataclass
 from ..compiler.base.remarks import Remarks
 from ..compiler.codegen.tile_kernel import TileKernel, TilingError
 from ..compiler.ir.kernel import Kernel, is_kernel, is_tiled

@@ -24,10 +24,10 @@ Remarks: ``analysis: measured`` for each tile that changes.  Raises PassError on
 ``autotune-tiling: kernel @k: ..``.
 """
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 from ..compiler.analysis.tiling.candidates import kernel_key
+from ..compiler.base.dataclass import dataclass
 from ..compiler.base.remarks import Remarks
 from ..compiler.ir.kernel import Kernel, is_kernel, is_tiled, string
 from ..compiler.ir.tile import Tile

@@ -1,7 +1,6 @@
 """``bucket-collectives``: several small collectives start as one call."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import ClassVar
 
 from ..compiler.analysis.cost.collectives import COALESCED
@@ -9,6 +8,7 @@ from ..compiler.analysis.program.bucket_trial import REFUSED, BucketTrial
 from ..compiler.analysis.program.buckets import Buckets, name_of, written
 from ..compiler.analysis.program.dependences import extern_name
 from ..compiler.analysis.program.program_order import sequence
+from ..compiler.base.dataclass import dataclass
 from ..compiler.base.remarks import Remarks
 from ..compiler.ir.kernel import extern_arguments
 from ..compiler.mlir import func, ir

@@ -1,6 +1,6 @@
 """``choose-libraries``: which matrix products are kernels, and which calls of torch's libraries."""
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import ClassVar, Literal
 
 from ..compiler.analysis.contraction.chains import ChainCost, chains_of, cost_of, wide_chains_of
@@ -10,6 +10,7 @@ from ..compiler.analysis.contraction.product import Product
 from ..compiler.analysis.contraction.roofline import bounded_rows, unmeasured
 from ..compiler.analysis.contraction.small import unmeasured_small
 from ..compiler.analysis.contraction.surroundings import Surroundings
+from ..compiler.base.dataclass import dataclass
 from ..compiler.base.hardware import Hardware
 from ..compiler.base.options import Products
 from ..compiler.base.remarks import Remarks

@@ -32,12 +32,12 @@ Remarks: ``analysis`` for each kernel, with the name of the rule that chose, the
 Raises PassError where no tile is possible: ``choose-tiling: kernel @k: ..`` with the reason.
 """
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 from ..compiler.analysis.kernel.shape import KernelShape
 from ..compiler.analysis.tiling.choice import NoTiling
 from ..compiler.analysis.tiling.rules import choose
+from ..compiler.base.dataclass import dataclass
 from ..compiler.base.remarks import Remarks
 from ..compiler.ir.kernel import Kernel, is_kernel, is_tiled, string
 from ..compiler.ir.sizes import hints_of

@@ -1,7 +1,6 @@
 """``combine-launches``: independent small kernels run as parts of one launch."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import ClassVar
 
 from ..compiler.analysis.cost.traffic import ATTRIBUTE, combined_traffic
@@ -9,6 +8,7 @@ from ..compiler.analysis.program.dependences import Dependences, Node
 from ..compiler.analysis.program.launch_groups import Part, refusal
 from ..compiler.analysis.program.launch_order import LaunchOrder
 from ..compiler.analysis.program.program_order import FLOATING
+from ..compiler.base.dataclass import dataclass
 from ..compiler.base.hardware import Hardware
 from ..compiler.base.remarks import Remarks
 from ..compiler.codegen.combined_kernel import CombinedKernel, Form

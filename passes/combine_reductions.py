@@ -39,10 +39,10 @@ Remarks: ``passed`` with the rule ``online-softmax``, ``welford``, ``mean-of-wel
 ``online-expectation``.
 """
 
-from dataclasses import dataclass
 from functools import partial
 from typing import ClassVar
 
+from ..compiler.base.dataclass import dataclass
 from ..compiler.base.remarks import Remarks
 from ..compiler.index import Expr, const, parse
 from ..compiler.ir.defining import defining_op

@@ -1,6 +1,6 @@
 """``commute-row-scales``: a product multiplies rows before they are scaled, and scales its result."""
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import ClassVar
 
 from ..compiler.analysis.contraction.plan import plan_of
@@ -10,6 +10,7 @@ from ..compiler.analysis.contraction.row_scales import ScaledRows, scaled_rows
 from ..compiler.analysis.contraction.surroundings import Moved, Surroundings
 from ..compiler.analysis.program.dependences import Dependences
 from ..compiler.analysis.program.storage_accesses import StorageAccesses
+from ..compiler.base.dataclass import dataclass
 from ..compiler.base.hardware import Hardware
 from ..compiler.base.remarks import Remarks
 from ..compiler.index import const

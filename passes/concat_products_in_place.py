@@ -3,12 +3,12 @@
 import math
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import ClassVar
 
 from ..compiler.analysis.kernel.concatenation import Concatenation, concatenation
 from ..compiler.analysis.program.dependences import Dependences
 from ..compiler.analysis.program.storage_accesses import StorageAccesses
+from ..compiler.base.dataclass import dataclass
 from ..compiler.base.products import ProductOp
 from ..compiler.base.remarks import Remarks
 from ..compiler.index import Expr, const, contiguous_strides, sym

@@ -1,10 +1,10 @@
 """``deduplicate-calls``: what is computed twice is computed once."""
 
 from collections.abc import Hashable
-from dataclasses import dataclass
 from typing import ClassVar
 
 from ..compiler.analysis.program.dependences import callee_kind, extern_mutated, has_effect
+from ..compiler.base.dataclass import dataclass
 from ..compiler.base.products import PRODUCTS
 from ..compiler.base.remarks import Remarks
 from ..compiler.ir.defining import defining_op

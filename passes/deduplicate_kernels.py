@@ -1,9 +1,9 @@
 """``deduplicate-kernels``: equal kernels become one function, compiled once."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import ClassVar
 
+from ..compiler.base.dataclass import dataclass
 from ..compiler.base.remarks import Remarks
 from ..compiler.ir.kernel import code_of, further_configurations
 from ..compiler.mlir import ir

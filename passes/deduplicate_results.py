@@ -1,9 +1,9 @@
 """``deduplicate-results``: what a kernel writes to two places is read from one."""
 
 from collections.abc import Hashable
-from dataclasses import dataclass
 from typing import ClassVar
 
+from ..compiler.base.dataclass import dataclass
 from ..compiler.base.remarks import Remarks
 from ..compiler.ir.defining import defining_op
 from ..compiler.ir.kernel import kernel_ties, string

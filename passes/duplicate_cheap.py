@@ -1,12 +1,12 @@
 """``duplicate-cheap``: each consumer gets its own copy of what is cheaper to compute than to load."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import ClassVar
 
 from ..compiler.analysis.fusion.graph import summarise
 from ..compiler.analysis.kernel.accesses import Summary
 from ..compiler.analysis.program.dependences import extern_mutated
+from ..compiler.base.dataclass import dataclass
 from ..compiler.base.remarks import Remarks
 from ..compiler.ir.defining import defining_op
 from ..compiler.ir.kernel import is_kernel, kernel_ties, string

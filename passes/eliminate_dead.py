@@ -1,9 +1,9 @@
 """``eliminate-dead``: removes what nothing needs, and nothing that has an effect."""
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 from ..compiler.analysis.program.dependences import callee_kind, extern_mutated, has_effect
+from ..compiler.base.dataclass import dataclass
 from ..compiler.base.remarks import Remarks
 from ..compiler.ir.dialects import fuse
 from ..compiler.ir.kernel import is_users, kernel_ties, string

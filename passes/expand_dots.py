@@ -1,10 +1,10 @@
 """``expand-dots``: a product that tensor cores do not pay for is multiplied and summed."""
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 from ..compiler.analysis.contraction.tensor_cores import reason_to_sum
 from ..compiler.analysis.kernel.shape import KernelShape
+from ..compiler.base.dataclass import dataclass
 from ..compiler.base.remarks import Remarks
 from ..compiler.ir.kernel import Kernel, string
 from ..compiler.mlir import ir

@@ -2,9 +2,10 @@
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import ClassVar
 
+from ..compiler.base.dataclass import dataclass
 from ..compiler.base.remarks import Remarks
 from ..compiler.index import Expr, Facts, parse
 from ..compiler.ir.defining import defining_op, is_true

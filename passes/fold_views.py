@@ -1,8 +1,8 @@
 """``fold-views``: kernels address the tensor behind a view."""
 
-from dataclasses import dataclass
 from typing import ClassVar
 
+from ..compiler.base.dataclass import dataclass
 from ..compiler.base.remarks import Remarks
 from ..compiler.index import Expr, Facts, parse, simplify, solve, sym
 from ..compiler.ir.defining import defining_op

@@ -2,7 +2,6 @@
 
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from typing import ClassVar
 
 from ..compiler.analysis.fusion.form import Limits
@@ -10,6 +9,7 @@ from ..compiler.analysis.fusion.graph import GroupGraph
 from ..compiler.analysis.fusion.memory import GroupLiveBytes
 from ..compiler.analysis.fusion.plan import Refusal
 from ..compiler.analysis.fusion.rules import Candidate
+from ..compiler.base.dataclass import dataclass
 from ..compiler.base.remarks import Remarks
 from ..compiler.mlir import ir
 from .analysis_manager import Analyses, AnalysisManager

@@ -1,7 +1,6 @@
 """``fuse-user-epilogues``: what reads a user's Triton kernel is computed where that stores its result."""
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from typing import Any, ClassVar, TypedDict
 
 from ..compiler.analysis.fusion.score import pays
@@ -9,6 +8,7 @@ from ..compiler.analysis.program.dependences import Dependences, Node
 from ..compiler.analysis.user_fusion.epilogue_estimate import lone_microseconds, microseconds
 from ..compiler.analysis.user_fusion.user_epilogues import EpilogueSite, plan_epilogue
 from ..compiler.analysis.user_fusion.user_writer import EpilogueRefused, UserWriter
+from ..compiler.base.dataclass import dataclass
 from ..compiler.base.hardware import Hardware
 from ..compiler.base.options import UserKernels
 from ..compiler.base.remarks import Remarks

@@ -1,6 +1,5 @@
 """``fuse-user-prologues``: computes a tensor where users' Triton kernels load it."""
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 from ..compiler.analysis.fusion.graph import GroupGraph
@@ -15,6 +14,7 @@ from ..compiler.analysis.user_fusion.user_prologues import (
 )
 from ..compiler.analysis.user_kernel.integers import Integers
 from ..compiler.analysis.user_kernel.maps import accesses
+from ..compiler.base.dataclass import dataclass
 from ..compiler.base.options import UserKernels
 from ..compiler.base.remarks import Remarks
 from ..compiler.codegen.tile_builder import TileBuilder, shape_of

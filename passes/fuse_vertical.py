@@ -1,13 +1,13 @@
 """``fuse-vertical``: puts producers and consumers into one group."""
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from typing import ClassVar
 
 from ..compiler.analysis.fusion.form import Limits
 from ..compiler.analysis.fusion.graph import GroupGraph
 from ..compiler.analysis.fusion.plan import Refusal
 from ..compiler.analysis.program.dependences import Node
+from ..compiler.base.dataclass import dataclass
 from ..compiler.base.remarks import Remarks
 from ..compiler.ir.kernel import string
 from ..compiler.mlir import ir

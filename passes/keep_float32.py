@@ -1,9 +1,10 @@
 """``keep-float32``: an op reads what the op in front of it computed, not what eager would round that to."""
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import ClassVar
 
 from ..compiler.analysis.kernel.precision import COARSE, IMPLICIT, coarse_values
+from ..compiler.base.dataclass import dataclass
 from ..compiler.base.remarks import Remarks
 from ..compiler.ir.defining import defining_op
 from ..compiler.ir.kernel import string

@@ -1,8 +1,8 @@
 """``lower-control-deps``: ordered groups dissolve into calls that take their tokens."""
 
-from dataclasses import dataclass
 from typing import ClassVar
 
+from ..compiler.base.dataclass import dataclass
 from ..compiler.base.remarks import Remarks
 from ..compiler.ir.dialects import fuse
 from ..compiler.ir.kernel import argument_attributes, string

@@ -1,9 +1,9 @@
 """``lower-device-assert``: asserts become ``cf.assert`` with the user's line."""
 
 import re
-from dataclasses import dataclass
 from typing import ClassVar
 
+from ..compiler.base.dataclass import dataclass
 from ..compiler.base.remarks import Remarks
 from ..compiler.ir.defining import is_true
 from ..compiler.ir.kernel import is_kernel, string

@@ -52,9 +52,9 @@ Raises PassError:
 """
 
 from collections.abc import Collection
-from dataclasses import dataclass
 from typing import ClassVar
 
+from ..compiler.base.dataclass import dataclass
 from ..compiler.base.remarks import Remarks
 from ..compiler.ir.dialects import tt
 from ..compiler.ir.kernel import argument_attributes, is_kernel, is_tiled, string

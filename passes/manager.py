@@ -5,10 +5,11 @@ Each of these modules has an ``AnalysisManager``: analyses that a pass preserves
 """
 
 from collections.abc import Callable, Container, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from time import perf_counter
 from typing import Protocol
 
+from ..compiler.base.dataclass import dataclass
 from ..compiler.base.remarks import Remarks
 from ..compiler.base.timing import PassTime
 from ..compiler.ir.nesting import nested_modules

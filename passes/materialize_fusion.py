@@ -1,12 +1,13 @@
 """``materialize-fusion``: makes one kernel of each group."""
 
 import heapq
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import ClassVar
 
 from ..compiler.analysis.fusion.graph import GroupGraph
 from ..compiler.analysis.fusion.placement import plan_group
 from ..compiler.analysis.fusion.plan import FusionPlan, Refusal
+from ..compiler.base.dataclass import dataclass
 from ..compiler.base.remarks import Remarks
 from ..compiler.index import sym
 from ..compiler.ir.dialects import fuse

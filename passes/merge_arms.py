@@ -1,9 +1,10 @@
 """``merge-arms``: what both arms of a selection compute alike is computed once, on selected inputs."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import ClassVar
 
+from ..compiler.base.dataclass import dataclass
 from ..compiler.base.remarks import Remarks
 from ..compiler.index import Expr, Facts, const, parse, sym
 from ..compiler.ir.kernel import is_kernel, is_tiled, kernel_facts, string, strings

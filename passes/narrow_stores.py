@@ -1,8 +1,8 @@
 """``narrow-stores``: what lies in memory already is not written again."""
 
-from dataclasses import dataclass
 from typing import ClassVar
 
+from ..compiler.base.dataclass import dataclass
 from ..compiler.base.remarks import Remarks
 from ..compiler.ir.defining import defining_op, is_true
 from ..compiler.ir.kernel import string

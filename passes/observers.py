@@ -1,8 +1,9 @@
 """Watchers of a pipeline run: what ``--dump-dir`` and ``options={"dump": ...}`` write."""
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 
+from ..compiler.base.dataclass import dataclass
 from ..compiler.mlir import ir
 from .pass_base import Pass
 

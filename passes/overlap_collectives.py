@@ -1,11 +1,11 @@
 """``overlap-collectives``: the order of calls in which collectives run beside most of the other work."""
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 from ..compiler.analysis.program.collective_order import Flights
 from ..compiler.analysis.program.overlap import overlap_order
 from ..compiler.analysis.program.program_order import sequence
+from ..compiler.base.dataclass import dataclass
 from ..compiler.base.remarks import Remarks
 from ..compiler.mlir import ir
 from .analysis_manager import AnalysisManager

@@ -2,7 +2,7 @@
 name.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass  # so that users may derive passes with it
 from typing import Annotated, ClassVar, Literal
 
 from ..compiler.base.hardware import Hardware, hardware_named

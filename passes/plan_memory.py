@@ -35,10 +35,10 @@ Raises PassError where memory is planned: ``plan-memory: memory is planned alrea
 """
 
 from collections import defaultdict
-from dataclasses import dataclass
 from typing import ClassVar
 
 from ..compiler.analysis.program.lifetimes import Lifetime, LiveBytes, storage_bytes
+from ..compiler.base.dataclass import dataclass
 from ..compiler.base.remarks import Remarks
 from ..compiler.ir.dialects import fuse
 from ..compiler.ir.layout import TensorSpec

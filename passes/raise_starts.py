@@ -1,9 +1,9 @@
 """``raise-starts``: each collective starts right after the last call that has to come before it."""
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 from ..compiler.analysis.program.collective_order import raised
+from ..compiler.base.dataclass import dataclass
 from ..compiler.base.remarks import Remarks
 from ..compiler.mlir import ir
 from .analysis_manager import AnalysisManager

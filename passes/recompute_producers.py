@@ -4,7 +4,6 @@ that moves fewer bytes than storing it.
 
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import ClassVar
 
 from ..compiler.analysis.fusion.form import Limits
@@ -13,6 +12,7 @@ from ..compiler.analysis.fusion.measured import PairKeys
 from ..compiler.analysis.fusion.rules import Candidate, judge
 from ..compiler.analysis.fusion.score import Gain
 from ..compiler.analysis.kernel.accesses import Summary, slots
+from ..compiler.base.dataclass import dataclass
 from ..compiler.base.hardware import Hardware
 from ..compiler.base.remarks import Remarks
 from ..compiler.ir.kernel import kernel_ties

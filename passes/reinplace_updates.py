@@ -1,9 +1,10 @@
 """``reinplace-updates``: an argument of which a part is written is updated where it lies."""
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import ClassVar
 
 from ..compiler.analysis.program.dependences import Dependences
+from ..compiler.base.dataclass import dataclass
 from ..compiler.base.remarks import Remarks
 from ..compiler.index import const, sym
 from ..compiler.ir.defining import defining_op, is_true

@@ -1,11 +1,11 @@
 """``reorder-for-peak``: the order of calls in which the fewest bytes are alive at a time."""
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 from ..compiler.analysis.program.dependences import Dependences
 from ..compiler.analysis.program.peak_order import PeakOrder, StorageUses
 from ..compiler.analysis.program.program_order import sequence
+from ..compiler.base.dataclass import dataclass
 from ..compiler.base.remarks import Remarks
 from ..compiler.ir.sizes import hints_of
 from ..compiler.mlir import ir

@@ -1,13 +1,13 @@
 """``review-libraries``: whether products that became kernels stay that, now that groups are known."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import ClassVar, Literal, NamedTuple
 
 from ..compiler.analysis.contraction.plan import plan_of
 from ..compiler.analysis.contraction.surroundings import GroupSurroundings
 from ..compiler.analysis.fusion.graph import GroupGraph
 from ..compiler.analysis.fusion.measured import Measurement, PairKeys
+from ..compiler.base.dataclass import dataclass
 from ..compiler.base.hardware import Hardware
 from ..compiler.base.remarks import Remarks
 from ..compiler.ir.kernel import string

@@ -1,10 +1,10 @@
 """``simplify-dims``: the fewest dims that keep every address simple."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import ClassVar
 
+from ..compiler.base.dataclass import dataclass
 from ..compiler.base.remarks import Remarks
 from ..compiler.index import Expr, Facts, FloorDiv, Mod, const, offset, parse, simplify, sym
 from ..compiler.ir.kernel import (

@@ -1,9 +1,9 @@
 """``sink-waits``: each wait for a collective right before the first call that has to follow it."""
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 from ..compiler.analysis.program.collective_order import sunk
+from ..compiler.base.dataclass import dataclass
 from ..compiler.base.remarks import Remarks
 from ..compiler.mlir import ir
 from .analysis_manager import AnalysisManager

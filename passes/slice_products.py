@@ -1,11 +1,11 @@
 """``slice-products``: the warps of a program sum slices of a product of few rows."""
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 from ..compiler.analysis.kernel.shape import KernelShape
 from ..compiler.analysis.tiling.few_row_rules import FewRowSides
 from ..compiler.analysis.tiling.product_rules import Products
+from ..compiler.base.dataclass import dataclass
 from ..compiler.base.remarks import Remarks
 from ..compiler.index import const, sym
 from ..compiler.ir.kernel import Kernel, is_tiled, natural, string

@@ -48,11 +48,12 @@ where the dim of a ``fuse.online_expectation`` has no divisor near the wanted nu
 where a ``fuse.welford`` has weights.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import ClassVar
 
 from ..compiler.analysis.kernel.shape import KernelShape
 from ..compiler.analysis.tiling.slicing import NotSliced, Slicing, plan_slices
+from ..compiler.base.dataclass import dataclass
 from ..compiler.base.hardware import Hardware
 from ..compiler.base.remarks import Remarks
 from ..compiler.ir.kernel import REDUCTIONS, Kernel, code_of

@@ -1,7 +1,6 @@
 """``unroll-reductions``: a sum of a few elements, or a running sum, becomes a few loads and additions."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import product
 from typing import ClassVar
 
@@ -9,6 +8,7 @@ from ..compiler.analysis.contraction.product import SHORT
 from ..compiler.analysis.contraction.small import is_one_by_one
 from ..compiler.analysis.contraction.tiles import ProductForm
 from ..compiler.analysis.kernel.shape import KernelShape
+from ..compiler.base.dataclass import dataclass
 from ..compiler.base.remarks import Remarks
 from ..compiler.index import Expr
 from ..compiler.ir.kernel import REDUCTIONS, Kernel, kernel_dims, kernel_ties, over, string

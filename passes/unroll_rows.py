@@ -1,9 +1,9 @@
 """``unroll-rows``: the few rows of a product share what is read of its weights."""
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 from ..compiler.analysis.kernel.shape import is_sum_of_products
+from ..compiler.base.dataclass import dataclass
 from ..compiler.base.remarks import Remarks
 from ..compiler.index import parse
 from ..compiler.ir.kernel import Access, Kernel, is_kernel, is_tiled, kernel_dims, over, string

@@ -1,10 +1,11 @@
 """``write-in-place``: a result goes where an operand lies that nobody needs any more."""
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import ClassVar
 
 from ..compiler.analysis.kernel.in_place import REFUSALS, why_not_in_place
 from ..compiler.analysis.program.lifetimes import storage_bytes
+from ..compiler.base.dataclass import dataclass
 from ..compiler.base.remarks import Remarks
 from ..compiler.index import Facts, const, offset, simplify, sym
 from ..compiler.ir.kernel import Kernel, argument_attributes, kernel_ties, string

@@ -8,8 +8,8 @@ without a position in the input.
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 
+from ..compiler.base.dataclass import dataclass
 from ..compiler.base.diagnostics import Diagnostic, Position
 
 _EXPECTED = re.compile(

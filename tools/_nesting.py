@@ -5,7 +5,8 @@ so thirty lines of aliases can expand to a text that no memory holds.
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+
+from ..compiler.base.dataclass import dataclass
 
 #: Most nested brackets that a text may have, counted through aliases.  Modules of programs have about ten.
 #: MLIR's stack of 8 MB overflows at some thousands of regions, Python's at some hundreds.

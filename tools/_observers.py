@@ -4,10 +4,11 @@ They print IR before and after passes, and write the reproducer of a crash.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import count
 from pathlib import Path
 
+from ..compiler.base.dataclass import dataclass
 from ..compiler.mlir import ir
 from ..passes.pass_base import Pass
 from ..passes.pipeline_text import pipeline_text

@@ -2,8 +2,9 @@
 
 import json
 import re
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from ..compiler.base.dataclass import dataclass
 from ._source import Source
 
 _SECTION = re.compile(r"^\{-#\s*$.*?^#-\}\s*$", re.MULTILINE | re.DOTALL)

@@ -3,7 +3,7 @@
 ``docs/rewrites.md`` shows them; ``test/py/rewrites/test_stages.py`` checks that each rewrite has both.
 """
 
-from dataclasses import dataclass
+from ..compiler.base.dataclass import dataclass
 
 
 @dataclass(frozen=True)

@@ -2,8 +2,9 @@
 
 import traceback
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
+from ..compiler.base.dataclass import dataclass
 from ..compiler.base.diagnostics import Diagnostic, Diagnostics, Position, collecting, position_of_text
 from ..compiler.base.errors import CompileError
 from ..compiler.base.remarks import Remark, Remarks

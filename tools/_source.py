@@ -7,9 +7,10 @@ import re
 import sys
 from collections import defaultdict
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
+from ..compiler.base.dataclass import dataclass
 from ..compiler.base.diagnostics import Diagnostic, Diagnostics, Position, collecting
 from ..compiler.mlir import ir
 from ..compiler.verifier.verifier import VerificationError, verify

@@ -2,7 +2,7 @@
 mixture.
 """
 
-from dataclasses import dataclass
+from .dataclass import dataclass
 
 
 @dataclass(frozen=True)

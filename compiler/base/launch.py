@@ -1,7 +1,6 @@
 """What runs, and where in the user's program it comes from, as plain data."""
 
-from dataclasses import dataclass
-
+from .dataclass import dataclass
 from .hardware import Hardware
 from .transfers import Transfer
 

@@ -6,9 +6,11 @@ import os
 import types
 import typing
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Any, Literal
+
+from .dataclass import dataclass
 
 #: Values of the option ``rounding``.
 Rounding = Literal["eager", "float32"]

@@ -1,6 +1,6 @@
 """What a kernel does to the memory of one of its pointer arguments."""
 
-from dataclasses import dataclass
+from .dataclass import dataclass
 
 
 @dataclass(frozen=True)

@@ -7,8 +7,9 @@ line; ``base/products.py`` has what else is known of such ops.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from types import MappingProxyType
+
+from .dataclass import dataclass
 
 #: Roles of tensors, in the order in which a kernel takes them.
 TENSORS = ("added", "left", "right", "left_scale", "right_scale")

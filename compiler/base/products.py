@@ -9,8 +9,10 @@ To add an op, add a line: a field that is left out says "not known", the cautiou
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Literal
+
+from .dataclass import dataclass
 
 #: The sizes of a tensor.
 Shape = tuple[int, ...]

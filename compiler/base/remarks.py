@@ -2,9 +2,10 @@
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, field
 from typing import Any
 
+from .dataclass import dataclass
 from .launch import line_text
 
 #: A place inside a location as MLIR prints it.

@@ -2,9 +2,11 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import field
 from time import perf_counter
 from typing import Any
+
+from .dataclass import dataclass
 
 _RULE = "===" + "-" * 73 + "==="
 

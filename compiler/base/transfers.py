@@ -12,9 +12,9 @@ protocols are those of NCCL's tuning model (``src/graph/tuning.cc``), the bandwi
 ``hardware.py``.  Which ranks share a host is not known: ranks are taken to fill one host after the other.
 """
 
-from dataclasses import dataclass
 from typing import Literal
 
+from .dataclass import dataclass
 from .hardware import Link
 
 #: What a collective does with the bytes.

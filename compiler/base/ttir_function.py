@@ -3,8 +3,9 @@
 import hashlib
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
+
+from .dataclass import dataclass
 
 _NAME = re.compile(r'tt\.func\s+(?:public\s+)?@"?([\w.$-]+)|sym_name\s*=\s*"([^"]+)"')
 

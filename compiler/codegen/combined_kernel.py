@@ -8,8 +8,8 @@ program belongs to.  So the code grows with the number of different kernels, and
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
+from ..base.dataclass import dataclass
 from ..index import Expr, const, parse
 from ..ir.kernel import kernel_facts, named_sizes, strings
 from ..ir.tile import Tile

@@ -1,7 +1,6 @@
 """What Triton compiles of a planned module: the TTIR of every launch, with its options and signature."""
 
-from dataclasses import dataclass
-
+from ..base.dataclass import dataclass
 from ..ir.kernel import attribute_items, string, strings
 from ..ir.nesting import modules_in
 from ..mlir import ir

@@ -5,7 +5,7 @@ the interpreter share this table.
 ``__nv_<name>f`` for f32.
 """
 
-from dataclasses import dataclass
+from ..base.dataclass import dataclass
 
 
 @dataclass(frozen=True)

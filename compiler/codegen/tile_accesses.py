@@ -5,12 +5,13 @@
 from collections import ChainMap
 from collections.abc import Iterator, MutableMapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from ..analysis.kernel.precision import beside_one_values, coarse_values
 from ..analysis.tiling.pairs import pairs_of
 from ..analysis.tiling.row_parts import RowParts, row_parts
 from ..analysis.tiling.row_start import RowStart, row_start
+from ..base.dataclass import dataclass
 from ..index import parse, sym
 from ..ir.dialects import tt
 from ..ir.kernel import Kernel, string, strings

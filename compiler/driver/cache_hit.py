@@ -17,7 +17,6 @@ others do not run.
 
 import logging
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
@@ -25,6 +24,7 @@ import torch
 from torch._dynamo.backends.common import aot_autograd
 from torch._subclasses.fake_tensor import unset_fake_temporarily
 
+from ..base.dataclass import dataclass
 from ..base.options import Options
 from ..base.timing import Timing
 from ..frontend.autograd.stand_in import (

@@ -6,13 +6,13 @@ for the forward and the backward graph to be compiled.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import torch
 from torch._dynamo.backends.common import aot_autograd
 from torch._functorch import config as functorch_config
 
+from ..base.dataclass import dataclass
 from ..base.options import Options
 from ..base.remarks import Remarks
 from ..frontend.autograd.decompositions import decomposition_table

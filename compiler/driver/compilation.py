@@ -5,7 +5,7 @@ imports the interpreter and the reports of a dump where it needs them.
 """
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import cache, partial
 from pathlib import Path
 from typing import Any
@@ -13,6 +13,7 @@ from typing import Any
 from ..analysis.program.lifetimes import planned_peak
 from ..analysis.program.provenance import kernel_calls, launch_numbers, launches
 from ..base.collector import collector_paused
+from ..base.dataclass import dataclass
 from ..base.errors import CompilerFailed, ImportGraphError, TemplateError
 from ..base.hardware import hardware_named
 from ..base.launch import Launch, line_text

@@ -2,13 +2,13 @@
 
 import logging
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from functools import partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import torch
 
+from ..base.dataclass import dataclass
 from ..base.options import Options
 from ..base.timing import PassTime, Timing
 from ..fx.graph_text import held

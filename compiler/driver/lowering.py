@@ -6,7 +6,6 @@ needed.
 
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
@@ -19,6 +18,7 @@ from ...passes.pass_base import Pass
 from ...passes.pipeline import default_pipeline, level_ends
 from ...passes.pipeline_text import parse_pipeline
 from ..base.collector import collector_paused
+from ..base.dataclass import dataclass
 from ..base.hardware import hardware_named
 from ..base.options import OptionError
 from ..base.timing import PassTime, Timing

@@ -1,10 +1,11 @@
 """What a graph became, as plain data that needs no MLIR: enough to run it and to say how it came about."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from ..base.dataclass import dataclass
 from ..base.launch import Launch, Unrecorded
 from ..base.options import Options
 from ..base.remarks import Remarks

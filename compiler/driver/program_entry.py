@@ -11,11 +11,11 @@ a ``ValueError`` of one sentence.  The entry's key is part of the bytes that its
 
 import json
 import struct
-from dataclasses import dataclass
 from typing import TypeVar
 
 import torch
 
+from ..base.dataclass import dataclass
 from ..base.json_data import from_json, to_json
 from ..frontend.autograd.stand_in import Look, TrainingStep
 from ..frontend.importer.interface import OutputArgument, OutputResult

@@ -2,11 +2,11 @@
 
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
 from typing import Any
 
 import torch
 
+from ..base.dataclass import dataclass
 from ..base.options import Options
 from ..base.remarks import Remarks
 from ..base.timing import Timing

@@ -8,8 +8,9 @@ with the next ones where a kernel takes too much.  Kernels that stay as they are
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from ..base.dataclass import dataclass
 from ..runtime.kernels.cubin import CompiledCubin
 
 #: Tiles of a kernel that are compiled at most.

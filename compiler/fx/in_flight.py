@@ -8,13 +8,14 @@ named nodes are nodes of the graph itself.  Sub-graphs of other higher-order ops
 
 import operator
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, TypeAlias
 
 import torch
 from torch import fx
 from torch.utils import _pytree as pytree
 
+from ..base.dataclass import dataclass
 from .ordered_groups import is_ordered, ordered_graph
 
 _NAMESPACE = "_c10d_functional"

@@ -1,7 +1,6 @@
 """The strides of a graph's results: which of them the compiler may choose, and what AOTAutograd is told."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import torch
@@ -10,6 +9,8 @@ from torch._functorch._aot_autograd.schemas import OutputType
 from torch._guards import TracingContext
 from torch.fx import GraphModule, Node
 from torch.utils import _pytree as pytree
+
+from ..base.dataclass import dataclass
 
 #: Strides of each result; None for what is no tensor, or has sizes unknown while compiling.
 ResultStrides = tuple[tuple[int, ...] | None, ...]

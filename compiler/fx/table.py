@@ -9,10 +9,11 @@ extern call is a fallback and leaves a remark.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import torch
+
+from ..base.dataclass import dataclass
 
 #: From a ``Call`` (``frontend/importer/call.py``) to its value.
 Builder: TypeAlias = Callable[[Any], Any]

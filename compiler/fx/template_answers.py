@@ -6,13 +6,14 @@ is decided by the passes that fuse with users' kernels.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import torch
 from torch import SymInt, fx
 from torch.utils._pytree import tree_leaves
 
+from ..base.dataclass import dataclass
 from ..base.errors import TemplateError
 from ..base.launch import line_text
 from ..base.ttir_function import TtirFunction

@@ -7,11 +7,12 @@
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import torch
 from torch import SymInt, fx
+
+from ..base.dataclass import dataclass
 
 #: An op as an FX graph calls it.
 Operator: TypeAlias = torch._ops.OpOverload | torch._ops.HigherOrderOperator

@@ -10,13 +10,14 @@ that it names in ``tensors_to_clone``).  The indices are entries of a table of t
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any
 
 from torch import SymInt
 from torch._ops import HigherOrderOperator
 from torch.fx import Node
 
+from ..base.dataclass import dataclass
 from ..base.ttir_function import TtirFunction
 from .new_node import WRITES
 

@@ -7,9 +7,10 @@ more variable.
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import lru_cache
 
+from ..base.dataclass import dataclass
 from .atoms import FloorDiv, Mod
 from .expr import ZERO, Atom, Expr, atom_expr, const
 from .parse import parse

@@ -1,8 +1,8 @@
 """Relating two index spaces: `solve` inverts a store's coordinates, `is_bijection` compares boxes."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
+from ..base.dataclass import dataclass
 from .atoms import FloorDiv, Mod
 from .expr import ONE, ZERO, Atom, Expr, atom_expr, exact_quotient, lone_floor, sym
 from .facts import Facts, as_expr, is_indirect

@@ -4,8 +4,9 @@ IR.
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from ..base.dataclass import dataclass
 from ..index import Expr, Facts, parse
 from ..mlir import ir
 from .layout import TensorSpec

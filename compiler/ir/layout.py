@@ -1,9 +1,9 @@
 """Tensor types as plain Python: sizes, strides and offset as index expressions, element type, device."""
 
 import math
-from dataclasses import dataclass
 from functools import cache, cached_property
 
+from ..base.dataclass import dataclass
 from ..index import Expr, const, contiguous_strides, parse
 from ..mlir import ir
 from .dialects import fuse

@@ -7,9 +7,9 @@ The verifier, tiling, code generation, and the passes that split and unroll redu
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Literal
 
+from ..base.dataclass import dataclass
 from ..mlir import ir
 
 

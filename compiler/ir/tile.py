@@ -1,8 +1,8 @@
 """``fuse.tile`` as plain Python: how the dims of a kernel are cut into blocks."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 
+from ..base.dataclass import dataclass
 from ..index import Expr, const
 from ..mlir import ir
 from .kernel import attribute_items, natural, string, strings

@@ -9,11 +9,11 @@ follows the call itself, for the reason that the first of them has.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from html import escape
 
 from ..analysis.program.dependences import Dependences, Node
 from ..analysis.program.provenance import lines
+from ..base.dataclass import dataclass
 from ..base.launch import line_text
 from ..mlir import ir
 from .svg_rows import COLUMN, clipped, columns, dot, heads, legend, legend_width, middle, page

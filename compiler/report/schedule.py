@@ -6,10 +6,11 @@ name the buffers of that sub-graph, including its arguments.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Literal
 
 from ..analysis.program.provenance import launch_calls, node_names
+from ..base.dataclass import dataclass
 from ..base.launch import Launch
 from ..ir.layout import TensorSpec
 from ..ir.nesting import nested_modules

@@ -4,11 +4,11 @@
 """
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
 from torch.fx import Graph, GraphModule, Node
 
+from ..base.dataclass import dataclass
 from ..base.launch import line_text
 from ..base.remarks import Remarks
 from ..fx.frames import user_line

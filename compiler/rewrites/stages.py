@@ -5,12 +5,12 @@ tables and from the docstrings of the rewrites.
 """
 
 from collections.abc import Collection
-from dataclasses import dataclass
 from enum import Enum
 from typing import Any
 
 from torch.fx import GraphModule
 
+from ..base.dataclass import dataclass
 from ..base.options import Options
 from ..base.remarks import Remarks
 from .captured.attention import fuse_attention

@@ -8,9 +8,10 @@ broken is one error at that op: what was expected, what was found.
 """
 
 from collections.abc import Callable, Hashable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from ..analysis.program.dependences import check_order
+from ..base.dataclass import dataclass
 from ..ir.bytecode import bytecode_of
 from ..ir.contractions import PRECISIONS
 from ..ir.nesting import modules_in, nested_modules

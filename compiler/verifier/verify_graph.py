@@ -1,8 +1,9 @@
 """Rules of graph functions (``@main``, ordered groups): sizes, views, calls, mutation, lifetimes."""
 
 from collections.abc import Callable, Set
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from ..base.dataclass import dataclass
 from ..index import Expr, parse
 from ..ir.layout import TensorSpec
 from ..mlir import ir

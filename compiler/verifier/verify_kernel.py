@@ -3,9 +3,10 @@
 import math
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from ..analysis.kernel.precision import COARSE, IMPLICIT
+from ..base.dataclass import dataclass
 from ..index import Expr, parse
 from ..index.facts import is_indirect
 from ..ir.contractions import ACCUMULATORS, PRECISIONS

@@ -27,9 +27,10 @@ fold takes as it is.  What was found is an ``_Expectation``, which ``_replace`` 
 """
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import NamedTuple
 
+from ...compiler.base.dataclass import dataclass
 from ...compiler.ir.defining import defining_op
 from ...compiler.ir.kernel import REDUCTIONS, Kernel, over
 from ...compiler.mlir import ir

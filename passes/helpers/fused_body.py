@@ -4,10 +4,11 @@ Not a pass: ``materialize-fusion`` decides what is copied and where.
 """
 
 from collections.abc import Hashable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from ...compiler.analysis.fusion.graph import GroupGraph
 from ...compiler.analysis.fusion.plan import FusionPlan, Instance, LoadedIndex, items
+from ...compiler.base.dataclass import dataclass
 from ...compiler.index import Expr, const, parse, simplify, sym
 from ...compiler.ir.defining import is_true
 from ...compiler.ir.kernel import REDUCTIONS, Kernel, natural, over, string, strings

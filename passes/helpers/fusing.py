@@ -6,7 +6,7 @@ Not a pass.
 
 import heapq
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 from math import inf
 from typing import NamedTuple
@@ -19,6 +19,7 @@ from ...compiler.analysis.fusion.rules import Candidate, judge, walk_of_group
 from ...compiler.analysis.fusion.score import Gain, kernel_microseconds, pays
 from ...compiler.analysis.fusion.walk import Walk
 from ...compiler.analysis.program.dependences import Node
+from ...compiler.base.dataclass import dataclass
 from ...compiler.base.hardware import Hardware
 from ...compiler.base.remarks import Remarks
 from ...compiler.mlir import ir

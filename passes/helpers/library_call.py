@@ -1,9 +1,9 @@
 """The call of torch's libraries whose place the kernel of a product has taken, and the way back to it."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from ...compiler.analysis.contraction.product import Product, operands_by_role
+from ...compiler.base.dataclass import dataclass
 from ...compiler.base.product_forms import TENSORS
 from ...compiler.index import Expr, Facts, const, parse, simplify, sym
 from ...compiler.ir.defining import defining_op

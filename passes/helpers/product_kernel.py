@@ -2,9 +2,9 @@
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from ...compiler.analysis.contraction.product import Product
+from ...compiler.base.dataclass import dataclass
 from ...compiler.index import Facts
 from ...compiler.ir.kernel import bounds_of, string
 from ...compiler.ir.storage import device_of

@@ -1,10 +1,11 @@
 """``@main`` with its functions and calls: find, copy, name, redirect, erase.  Helpers, not a pass."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 
 from ...compiler.analysis.program.dependences import symbol
+from ...compiler.base.dataclass import dataclass
 from ...compiler.index import Facts
 from ...compiler.ir.kernel import (
     argument_attributes,

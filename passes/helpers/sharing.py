@@ -3,9 +3,9 @@
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from ...compiler.analysis.program.dependences import Dependences
+from ...compiler.base.dataclass import dataclass
 from ...compiler.mlir import ir
 
 

@@ -20,9 +20,9 @@ Slice i has folded its own n points.  Over all slices:
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from ...compiler.analysis.tiling.slicing import Slicing
+from ...compiler.base.dataclass import dataclass
 from ...compiler.index import Expr, const, sym
 from ...compiler.ir.kernel import string
 from ...compiler.ir.reductions import REDUCTION_OPS, identity_of

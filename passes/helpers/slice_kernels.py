@@ -5,9 +5,10 @@ a number of its ops; results of reductions reach the next part through a ``Slice
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 
+from ...compiler.base.dataclass import dataclass
 from ...compiler.index import Expr
 from ...compiler.ir.dialects import fuse
 from ...compiler.ir.kernel import Kernel, argument_attributes, natural, over

@@ -3,9 +3,10 @@
 """
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from ...compiler.analysis.kernel.shape import KernelShape
+from ...compiler.base.dataclass import dataclass
 from ...compiler.ir.kernel import Kernel, string
 from ...compiler.ir.layout import ELEMENT_BYTES, TensorSpec
 from ...compiler.mlir import ir

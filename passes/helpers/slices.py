@@ -6,10 +6,11 @@
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from ...compiler.analysis.kernel.shape import KernelShape
 from ...compiler.analysis.tiling.slicing import Slicing
+from ...compiler.base.dataclass import dataclass
 from ...compiler.index import Expr, const, sym
 from ...compiler.ir.kernel import Kernel, natural
 from ...compiler.ir.layout import TensorSpec

@@ -4,10 +4,10 @@ Not a pass: ``fuse-user-epilogues`` decides what is computed where.
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 
 from ...compiler.analysis.user_fusion.user_epilogues import EpilogueSite, plan_epilogue
 from ...compiler.analysis.user_fusion.user_writer import UserWriter
+from ...compiler.base.dataclass import dataclass
 from ...compiler.codegen.user_kernels.scalar_body import Place, ScalarBody
 from ...compiler.index import Facts
 from ...compiler.ir.dialects import tt

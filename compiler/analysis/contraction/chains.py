@@ -11,8 +11,9 @@ would lose against the library.  Chains of more than 128 columns are *wide* (``w
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from ...base.dataclass import dataclass
 from ...base.hardware import Hardware
 from ...ir.views import root_of, users_of
 from ...mlir import ir

@@ -9,8 +9,7 @@ The constants are the best of 26 blocks for 14336 x 4096, 4096 x 14336 and 12825
 blocks for 16 bits, times 4 rows, on an H200.
 """
 
-from dataclasses import dataclass
-
+from ...base.dataclass import dataclass
 from ...base.hardware import Hardware
 from ...ir.sizes import ceil_power
 

@@ -8,8 +8,8 @@ which they multiply faster, the estimate is too long, and the library is taken m
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
+from ...base.dataclass import dataclass
 from ...base.hardware import Hardware
 from ...ir.sizes import estimate
 from .product import Product

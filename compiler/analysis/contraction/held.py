@@ -14,9 +14,10 @@ no registers on the way.
 """
 
 from collections.abc import Hashable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Generic, NamedTuple, TypeVar
 
+from ...base.dataclass import dataclass
 from ...base.hardware import Hardware
 from ...ir.sizes import ceil_power
 from .tiles import (

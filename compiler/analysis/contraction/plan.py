@@ -7,9 +7,9 @@ small products, ``roofline.py`` those of all others, and ``tiles.py`` ranks bloc
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
+from ...base.dataclass import dataclass
 from ...base.hardware import Hardware
 from ...ir.sizes import estimate
 from ..kernel.streams import streams

@@ -2,10 +2,10 @@
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import TypeAlias
 
+from ...base.dataclass import dataclass
 from ...base.product_forms import TENSORS, EinsumForm, product_form
 from ...index import Expr, const, sym
 from ...ir.contractions import ACCUMULATORS, PRECISIONS

@@ -2,8 +2,8 @@
 is ``s[m] * sum(x[m, k] * w[k, n])``."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
+from ...base.dataclass import dataclass
 from ...ir.kernel import is_kernel, is_tiled, kernel_dims, string, strings
 from ...ir.layout import TensorSpec
 from ...ir.storage import callee_name

@@ -1,9 +1,10 @@
 """What is moved around a product: with it in one kernel, and with it as a call of its own."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import NamedTuple
 
+from ...base.dataclass import dataclass
 from ...ir.kernel import REDUCTIONS, is_kernel, is_tiled, kernel_ties
 from ...ir.layout import TensorSpec
 from ...ir.sizes import stored_bytes

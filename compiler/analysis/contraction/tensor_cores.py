@@ -1,8 +1,8 @@
 """Which ``fuse.dot``s are products of tiles, and which are multiplied and summed instead."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 
+from ...base.dataclass import dataclass
 from ...ir.contractions import ACCUMULATORS
 from ...ir.defining import defining_op
 from ...ir.kernel import over

@@ -12,9 +12,10 @@ and with GELU behind them.
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache
 
+from ...base.dataclass import dataclass
 from ...base.hardware import Hardware
 from ...ir.layout import ELEMENT_BYTES
 from ...ir.sizes import ceil_power, floor_power

@@ -11,8 +11,8 @@ The body is gone once ``apply-tiling`` has run; it leaves the numbers behind as 
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 
+from ...base.dataclass import dataclass
 from ...index import Expr
 from ...ir.kernel import Access, Kernel, attribute_items, string
 from ...ir.sizes import estimate, hints_of

@@ -9,10 +9,11 @@ graph nor the module: so they cannot read anything that is not part of the key.
 
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 from typing import NamedTuple
 
+from ...base.dataclass import dataclass
 from ...index import Expr, Facts
 from ...ir.layout import TensorSpec
 from ...ir.sizes import estimate

@@ -7,9 +7,10 @@ of its own, which never grows.
 import hashlib
 import re
 from collections.abc import Hashable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 
+from ...base.dataclass import dataclass
 from ...ir.defining import defining_op
 from ...ir.kernel import code_of, is_tiled, program_facts
 from ...ir.sizes import hints_of

@@ -9,7 +9,9 @@ applied to two nodes that become one.
 
 import heapq
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
+
+from ...base.dataclass import dataclass
 
 
 @dataclass

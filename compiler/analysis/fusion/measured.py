@@ -10,8 +10,9 @@ in all": two kernels were faster, but not what the passes made then of the group
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from ...base.dataclass import dataclass
 from ...ir.kernel import string
 from ...mlir import ir
 from .graph import GroupGraph

@@ -1,10 +1,11 @@
 """The result of planning a fused kernel: instances of kernels over the dims of one space, or a refusal."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property, lru_cache
 from typing import Any, NamedTuple
 
+from ...base.dataclass import dataclass
 from ...index import Expr, Facts, simplify
 from ..kernel.accesses import Read, Summary, Write
 

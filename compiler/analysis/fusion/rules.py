@@ -17,9 +17,9 @@ call the kernels "{0}", "{1}", ..
 
 from collections import Counter
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from functools import cached_property
 
+from ...base.dataclass import dataclass
 from ..contraction.tensor_cores import FEW
 from .columns import held_by_products
 from .form import FusionForm, FusionTrial, Limits, Verdict

@@ -8,8 +8,7 @@ Rules cover what the estimates do not see: programs that would idle (``lost-para
 and registers (``size``).
 """
 
-from dataclasses import dataclass
-
+from ...base.dataclass import dataclass
 from ...base.hardware import Hardware
 
 #: Kernels are short that take less than so many launches.

@@ -7,9 +7,9 @@ becomes stale when the function changes.
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
+from ...base.dataclass import dataclass
 from ...index import Expr, const
 from ...ir.defining import is_true
 from ...ir.kernel import WIDE, Kernel, over, string

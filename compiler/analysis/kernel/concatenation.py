@@ -1,7 +1,6 @@
 """Scalar kernels that concatenate tensors along one dim."""
 
-from dataclasses import dataclass
-
+from ...base.dataclass import dataclass
 from ...index import Expr, const, parse, sym
 from ...ir.defining import defining_op, is_true
 from ...ir.kernel import kernel_dims, string, strings

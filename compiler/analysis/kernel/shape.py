@@ -4,10 +4,11 @@ rows, and how many values live at once.
 
 import math
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 from types import MappingProxyType
 
+from ...base.dataclass import dataclass
 from ...index import Expr, Facts, linear, offset, parse, simplify
 from ...ir.defining import defining_op
 from ...ir.kernel import Access, Kernel, over, string

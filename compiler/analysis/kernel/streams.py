@@ -7,8 +7,8 @@ Rows must start at multiples of 16 bytes, and so must the matrix: what ``fuse.an
 """
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
 
+from ...base.dataclass import dataclass
 from ...ir.defining import defining_op, is_true
 from ...ir.kernel import Access, Kernel, string
 from ...ir.layout import TensorSpec

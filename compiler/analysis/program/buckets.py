@@ -14,9 +14,10 @@ as before.
 
 import heapq
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 
+from ...base.dataclass import dataclass
 from ...base.hardware import Hardware
 from ...base.transfers import Transfer
 from ...ir.kernel import extern_arguments

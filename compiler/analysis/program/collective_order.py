@@ -9,8 +9,8 @@ dependences): it may run before the start, or after the wait, as well.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 
+from ...base.dataclass import dataclass
 from .dependences import Dependences
 from .program_order import FLOATING, direct_dependences
 

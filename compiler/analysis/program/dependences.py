@@ -21,10 +21,11 @@ wait    waits for the collective beside which the earlier one runs              
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 from typing import Literal, NamedTuple
 
+from ...base.dataclass import dataclass
 from ...ir.dialects import fuse
 from ...ir.kernel import is_kernel, is_tiled, kernel_ties, string
 from ...ir.storage import aliased_operands, functions_of

@@ -8,8 +8,8 @@ What torch's ops do is asked of the caller, who knows torch: ``op_tags`` gives t
 """
 
 from collections.abc import Callable, Collection
-from dataclasses import dataclass
 
+from ...base.dataclass import dataclass
 from ...base.launch import Unrecorded
 from ...ir.kernel import named_sizes, string
 from ...ir.layout import TensorSpec

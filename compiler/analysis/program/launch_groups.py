@@ -6,8 +6,8 @@ idle.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
+from ...base.dataclass import dataclass
 from ...base.hardware import Hardware
 
 #: A kernel that works longer than this many launches cost gains too little from sharing one.

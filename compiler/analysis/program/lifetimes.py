@@ -6,9 +6,9 @@ chosen by these numbers, but must be right without them.
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from itertools import accumulate
 
+from ...base.dataclass import dataclass
 from ...ir.kernel import string
 from ...ir.layout import TensorSpec
 from ...ir.sizes import estimate, hints_of

@@ -6,9 +6,9 @@ peaks.  It depends on static sizes and on the model alone, so all processes that
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 
+from ...base.dataclass import dataclass
 from ...base.hardware import Hardware
 from ...mlir import ir
 from ..cost.estimate import estimates

@@ -12,11 +12,11 @@ higher peak.
 
 import heapq
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain, pairwise
 from typing import NamedTuple
 
+from ...base.dataclass import dataclass
 from .dependences import Dependences, Reason
 from .lifetimes import Lifetime, LiveBytes
 from .program_order import FLOATING, direct_dependences, root_bytes

@@ -1,8 +1,9 @@
 """Which operations of ``@main`` read, and which overwrite, each storage."""
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Self
 
+from ...base.dataclass import dataclass
 from ...mlir import ir
 from .dependences import Dependences, Node
 

@@ -6,9 +6,9 @@ collective is done; that time is *exposed*.  The host is taken to be ahead of bo
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
+from ...base.dataclass import dataclass
 from .collective_order import Flights
 
 

@@ -1,9 +1,9 @@
 """What the rules of tiling share: their form, the choice that they make, and how much a program takes."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Generic, TypeVar
 
+from ...base.dataclass import dataclass
 from ...base.hardware import Hardware
 from ...ir.kernel import Access
 from ...ir.tile import Axis, Tile

@@ -4,8 +4,7 @@ The contiguous dims give whole lines.  The rows that are reduced are walked thro
 few.
 """
 
-from dataclasses import dataclass
-
+from ...base.dataclass import dataclass
 from ...base.hardware import Hardware
 from ...ir.sizes import ceil_power
 from ...ir.tile import Axis, Tile

@@ -4,8 +4,8 @@ products.
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
 
+from ...base.dataclass import dataclass
 from ...base.hardware import Hardware
 from ...ir.kernel import over
 from ...ir.tile import Tile

@@ -3,9 +3,10 @@ of rows and columns of the result and goes through the dims that are summed.
 """
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 
+from ...base.dataclass import dataclass
 from ...base.hardware import Hardware
 from ...ir.kernel import over, string
 from ...ir.sizes import ceil_power

@@ -12,8 +12,7 @@ Not where all rows start at even elements: accesses of 4 or 8 bytes cost less th
 but one of a row is therefore the last that belongs to the first tile: no access ends behind the row.
 """
 
-from dataclasses import dataclass
-
+from ...base.dataclass import dataclass
 from ...index import Expr
 from ...ir.defining import is_true
 from ...ir.kernel import Access, Kernel, string

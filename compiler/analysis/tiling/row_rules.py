@@ -4,9 +4,9 @@ A row is held in registers where it fits, so that it is read once; else a loop s
 hints, bounds are proven.
 """
 
-from dataclasses import dataclass
 from functools import cached_property
 
+from ...base.dataclass import dataclass
 from ...base.hardware import Hardware
 from ...ir.reductions import REDUCTION_OPS
 from ...ir.sizes import ceil_power, floor_power

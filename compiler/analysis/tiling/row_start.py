@@ -6,8 +6,7 @@ the row before, which every fold leaves out like those behind the end: all acces
 (Rows in registers: ``row_parts.py``.)
 """
 
-from dataclasses import dataclass
-
+from ...base.dataclass import dataclass
 from ...index import Expr
 from ...ir.kernel import Kernel
 from ...ir.layout import TensorSpec

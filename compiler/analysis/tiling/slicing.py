@@ -3,8 +3,8 @@ numbers; changes nothing.
 """
 
 import math
-from dataclasses import dataclass
 
+from ...base.dataclass import dataclass
 from ...base.hardware import Hardware
 from ...index import Expr, const
 from ...ir.kernel import Access, over

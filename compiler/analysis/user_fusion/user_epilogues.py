@@ -6,8 +6,8 @@ which stores of the writer the reader is computed, and for which of its points, 
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
+from ...base.dataclass import dataclass
 from ...index import Expr, const, offset, simplify, solve
 from ...ir.defining import is_true
 from ...ir.kernel import Access, Kernel, over, string

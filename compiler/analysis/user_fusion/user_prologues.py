@@ -8,8 +8,9 @@ is made of is computed there once more, in place of the load.
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
+from ...base.dataclass import dataclass
 from ...base.hardware import Hardware
 from ...index import Expr, const, parse, simplify, solve
 from ...ir.dialects.tt_types import element_of

@@ -1,8 +1,9 @@
 """A user's Triton kernel as what fuses with it sees it, and the rules of that."""
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
+from ...base.dataclass import dataclass
 from ...index import Facts
 from ...ir.dialects.tt_types import element_of
 from ...ir.kernel import argument_attributes

@@ -12,8 +12,8 @@ An integer argument that is a size has the name of that size.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
+from ...base.dataclass import dataclass
 from ...index import Expr, Facts, const, parse, simplify, sym
 from ...index.expr import exact_quotient
 from ...ir.kernel import kernel_facts, named_sizes, strings

@@ -8,11 +8,11 @@ the grid must have enough programs.  What is not proven counts as not so.
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from ...base.dataclass import dataclass
 from ...index import Expr, const, sym
 from ...ir.dialects.tt_types import shape_of
 from ...mlir import ir

@@ -8,8 +8,9 @@ done to them may be done to every argument.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from ...base.dataclass import dataclass
 from ...base.pointer_effects import UNKNOWN, PointerEffects
 from ...ir.dialects.tt_types import Descriptor, pointee_of
 from ...mlir import ir

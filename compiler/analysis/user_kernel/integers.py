@@ -3,8 +3,8 @@ symbols.
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 
+from ...base.dataclass import dataclass
 from ...index import Expr, Mod, const, sym
 from ...index.expr import Atom
 from ...ir.dialects.tt_types import block_of, pointee_of, shape_of

@@ -15,9 +15,9 @@ are not negative.
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Literal
 
+from ...base.dataclass import dataclass
 from ...index import Expr
 from ...mlir import ir
 from .flow import Flow, has_memory

@@ -9,8 +9,8 @@ the rounding errors large.
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
+from ...base.dataclass import dataclass
 from ...ir.dialects import tt
 from ...mlir import ir
 from ..tile_builder import TileBuilder

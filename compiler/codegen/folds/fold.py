@@ -6,8 +6,8 @@ element before they are folded.
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
+from ...base.dataclass import dataclass
 from ...mlir import ir
 from ..tile_builder import Shape, TileBuilder
 from .reduce import Combine, Values, fold

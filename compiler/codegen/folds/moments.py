@@ -4,8 +4,8 @@ squares are kept inside the range of the type.
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 
+from ...base.dataclass import dataclass
 from ...ir.dialects import tt
 from ...mlir import ir
 from ..tile_builder import TileBuilder, exact_inverse, ordinary_constant

@@ -5,8 +5,8 @@ loop the pairs of all threads are folded.
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
+from ...base.dataclass import dataclass
 from ...ir.dialects import tt
 from ...mlir import ir
 from ..tile_builder import TileBuilder, ordinary_constant, shape_of

@@ -1,8 +1,8 @@
 """The fold of a ``fuse.dot``: a product of tiles that tensor cores compute."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
+from ...base.dataclass import dataclass
 from ...ir.dialects import tt
 from ...ir.kernel import string
 from ...mlir import ir

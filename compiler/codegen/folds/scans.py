@@ -2,8 +2,8 @@
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 
+from ...base.dataclass import dataclass
 from ...ir.dialects import tt
 from ...ir.reductions import LOG_SUM_EXP, identity_of
 from ...mlir import ir

@@ -3,8 +3,8 @@ a set with a NaN is NaN.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
+from ...base.dataclass import dataclass
 from ...ir.defining import defining_op
 from ...ir.dialects import tt
 from ...ir.reductions import POSITION_KINDS, identity_of

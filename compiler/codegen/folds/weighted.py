@@ -4,8 +4,8 @@ where that is 0, whatever the value is.
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
+from ...base.dataclass import dataclass
 from ...mlir import ir
 from ..tile_builder import TileBuilder, shape_of
 from .fold import Fold, Lanes, Part, filled, fold_parts

@@ -4,10 +4,10 @@ The index algebra knows a symbol by its name only.  Names given here begin with 
 does; ``TileAxes.symbols`` maps each name to what it stands for.
 """
 
-from dataclasses import dataclass
 from enum import Enum
 from typing import ClassVar
 
+from ...base.dataclass import dataclass
 from ...index import Expr, sym
 
 

@@ -7,10 +7,11 @@ the block divides the inner extent, and whatever contains no lane is scalar arit
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from ...analysis.tiling.row_parts import RowParts
 from ...analysis.tiling.row_start import RowStart
+from ...base.dataclass import dataclass
 from ...index import Expr, Facts, const, simplify
 from ...index.facts import is_indirect
 from ...ir.sizes import ceil_power

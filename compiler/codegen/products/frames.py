@@ -8,8 +8,7 @@ between a load and the product.  A value that is needed in two frames (a scale o
 in each.
 """
 
-from dataclasses import dataclass
-
+from ...base.dataclass import dataclass
 from ...ir.kernel import REDUCTIONS
 from ...ir.tile import Tile
 from ...mlir import ir

@@ -8,11 +8,12 @@ caller says what the dims are and which loads are known.
 
 import math
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from ...analysis.kernel.precision import beside_one_values, coarse_values
 from ...analysis.user_kernel.coordinates import Coordinates
 from ...analysis.user_kernel.integers import Comparison, Integers
+from ...base.dataclass import dataclass
 from ...index import Expr, const, parse, simplify
 from ...ir.defining import is_true
 from ...ir.kernel import REDUCTIONS, Kernel, over, string, strings

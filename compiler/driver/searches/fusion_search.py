@@ -19,7 +19,7 @@ import json
 import logging
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property, partial
 from pathlib import Path
 from typing import Protocol
@@ -34,6 +34,7 @@ from ....passes.review_libraries import estimated_products, group_keys
 from ...analysis.fusion.graph import GroupGraph
 from ...analysis.fusion.measured import Measurement, PairKeys, measurements_text, read_measurements
 from ...analysis.fusion.near_limit import may_measure, saved_part
+from ...base.dataclass import dataclass
 from ...base.hardware import Hardware, hardware_named
 from ...mlir import ir
 from ...runtime.cache.cache_folder import CacheFolder

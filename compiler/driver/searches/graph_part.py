@@ -1,10 +1,11 @@
 """A module of some calls of another one: a part of a graph that is compiled and measured alone."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from ...analysis.fusion.graph import GroupGraph
 from ...analysis.fusion.measured import escaping_values
+from ...base.dataclass import dataclass
 from ...ir.defining import defining_op
 from ...ir.kernel import argument_attributes
 from ...ir.storage import device_of

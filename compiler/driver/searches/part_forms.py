@@ -2,7 +2,7 @@
 
 import logging
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import NamedTuple
 
 from ....passes.choose_tiling import ChooseTiling
@@ -11,6 +11,7 @@ from ....passes.pass_base import Pass, PassError
 from ....passes.review_libraries import ReviewLibraries
 from ...analysis.fusion.graph import GroupGraph
 from ...analysis.fusion.measured import PairKeys
+from ...base.dataclass import dataclass
 from ...codegen.launches import kernel_sources
 from ...ir.kernel import argument_attributes, string
 from ...ir.layout import TensorSpec

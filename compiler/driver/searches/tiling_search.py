@@ -10,7 +10,7 @@ import json
 import logging
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import partial
 from pathlib import Path
 from typing import Protocol
@@ -22,6 +22,7 @@ from ....passes.pass_base import Pass, PassError
 from ....passes.plan_memory import PlanMemory
 from ...analysis.kernel.shape import KernelShape
 from ...analysis.tiling.candidates import kernel_key, tiles_to_try
+from ...base.dataclass import dataclass
 from ...base.hardware import Hardware, hardware_named
 from ...base.remarks import Remarks
 from ...codegen.launches import kernel_sources

@@ -19,7 +19,6 @@ made from the forward and the backward graph of the original, and only if
 import functools
 import operator
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 from weakref import WeakValueDictionary
 
@@ -28,6 +27,7 @@ from torch import Tensor
 from torch._functorch.partitioners import default_partition
 from torch.fx import Graph, GraphModule, Node
 
+from ...base.dataclass import dataclass
 from ...fx.detached import drop_detached
 
 Program = Callable[[list[Any]], list[Any]]

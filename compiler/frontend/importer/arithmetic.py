@@ -9,12 +9,12 @@ happens, so that no kernel traps and no optimisation sees poison.
 
 import math as pymath
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Literal
 
 import torch
 
 from ...analysis.kernel.precision import IMPLICIT
+from ...base.dataclass import dataclass
 from ...mlir import ir
 from .dtypes import BY_TORCH, largest_when_saturating
 from .module_builder import ModuleBuilder
@@ -47,7 +47,7 @@ _BINARY: dict[tuple[str, str], str] = {
 }  # fmt: skip
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@dataclass(frozen=True, eq=False)
 class Scalar:
     """One SSA value of a kernel body, and the dtype that says how to read it."""
 

@@ -7,13 +7,13 @@
 | compute | the dtype that eager computes in (the *opmath* type): 16-bit and 8-bit floats compute in float32 |
 """
 
-from dataclasses import dataclass
 from functools import cache
 from typing import Literal
 
 import torch
 from torch.utils._python_dispatch import _disable_current_modes
 
+from ...base.dataclass import dataclass
 from ...ir.layout import ELEMENT_BYTES
 
 Kind = Literal["float", "signed", "unsigned", "bool", "complex"]

@@ -10,13 +10,14 @@ round.
 
 import operator
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 import torch
 from torch import fx
 from torch.utils import _pytree as pytree
 
+from ...base.dataclass import dataclass
 from ...base.errors import UnsupportedSize, UnsupportedValue
 from ...base.product_forms import product_form
 from ...base.products import product_op

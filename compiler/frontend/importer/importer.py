@@ -9,13 +9,13 @@ a builder failed.
 
 import logging
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import torch
 from torch import fx
 from torch.utils import _pytree as pytree
 
+from ...base.dataclass import dataclass
 from ...base.errors import BuilderFailed
 from ...base.remarks import Remarks
 from ...fx.roundings import round_what_decides

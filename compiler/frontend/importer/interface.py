@@ -2,8 +2,9 @@
 cached program is read without it.
 """
 
-from dataclasses import dataclass
 from typing import Any
+
+from ...base.dataclass import dataclass
 
 
 @dataclass(frozen=True)

@@ -6,13 +6,14 @@ import this module.  It imports none of them; of ``subgraph_calls.py`` it import
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 import torch
 from torch import fx
 from torch.utils import _pytree as pytree
 
+from ...base.dataclass import dataclass
 from ...base.errors import MissingValue, ReadAfterMutation, UnsupportedDtype, UnsupportedOp, UnsupportedValue
 from ...base.launch import line_text
 from ...base.remarks import Remarks

@@ -3,9 +3,9 @@ of exactly the types that the sub-graph's ``@main`` takes.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
+from ...base.dataclass import dataclass
 from ...fx.table import Refused
 from ...index import Expr, const, sym
 from ...ir.layout import TensorSpec

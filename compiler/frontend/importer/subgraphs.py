@@ -7,13 +7,13 @@ placeholders that have a value when it runs, and the tensors that it holds.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from torch import fx
 from torch.utils import _pytree as pytree
 
 from ...analysis.program.dependences import Dependences
+from ...base.dataclass import dataclass
 from ...base.errors import ImportGraphError, UnboundSymbol, UnsupportedOp
 from ...fx.table import Refused
 from ...index import Expr

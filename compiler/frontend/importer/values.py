@@ -1,10 +1,10 @@
 """What an FX node's value is while the graph is being imported."""
 
-from dataclasses import dataclass
 from typing import Any
 
 import torch
 
+from ...base.dataclass import dataclass
 from ...index import Expr
 from ...ir.layout import TensorSpec
 from ...mlir import ir

@@ -1,9 +1,10 @@
 """What is known of the arguments of a user's Triton kernel before a launch.  Nothing here needs MLIR."""
 
-from dataclasses import dataclass
 from typing import Any
 
 import torch
+
+from ...base.dataclass import dataclass
 
 
 @dataclass(frozen=True)

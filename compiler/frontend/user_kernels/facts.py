@@ -8,12 +8,13 @@ import hashlib
 import json
 import threading
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 from typing import Any, Protocol, TypeVar
 
 import torch
 
+from ...base.dataclass import dataclass
 from ...base.json_data import from_json, to_json
 from ...base.pointer_effects import PointerEffects
 from ...fx.user_kernels import Opaque, constant_text

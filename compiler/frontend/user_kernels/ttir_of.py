@@ -7,9 +7,10 @@ pointers, and the text is simplified by Triton's own canonicalizer and CSE, so t
 
 import threading
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
+from ...base.dataclass import dataclass
 from ...ir.dialects.tt_text import mirrored
 from .argument_kinds import DescriptorKind, NumberKind, PointerKind, debugging
 

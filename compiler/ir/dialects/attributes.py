@@ -4,7 +4,7 @@ The attributes of the dialects' own ops are in their classes.  docs/dialect.md i
 test holds this table to the names that the code uses.
 """
 
-from dataclasses import dataclass
+from ...base.dataclass import dataclass
 
 
 @dataclass(frozen=True)

@@ -37,7 +37,7 @@ and not its steps, so it must be in the graph before AOTAutograd traces it.
 import logging
 import operator
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from itertools import pairwise
 from typing import Any
@@ -48,6 +48,7 @@ from torch.fx import Graph, GraphModule, Node
 from torch.fx.experimental.symbolic_shapes import statically_known_true
 from torch.nn import functional as F
 
+from ...base.dataclass import dataclass
 from ...fx.new_node import new_node
 from ..rewriting import rewrite
 from .attention_layout import merges_heads

@@ -28,13 +28,13 @@ Why not an MLIR pass: the call would be an opaque extern call of a higher-order 
 
 import operator
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import torch
 from torch import Tensor
 from torch.fx import GraphModule, Node, map_arg
 
+from ...base.dataclass import dataclass
 from ...fx.collectives import waits_by_start
 from ...fx.new_node import WRITES, computed_node, new_node
 from ...fx.views import Waits, storage_readers, storage_root

@@ -29,7 +29,6 @@ Why not an MLIR pass: the partitioner decides what is saved before any graph rea
 """
 
 import logging
-from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -37,6 +36,7 @@ import torch
 from torch import Tensor
 from torch.fx import Graph, GraphModule, Node
 
+from ...base.dataclass import dataclass
 from ...fx.new_node import new_node, tidied
 from ...fx.products import overloads
 from ...fx.views import RESHAPES, may_share_storage

@@ -25,12 +25,13 @@ spread through metadata to the readers and to the caller (option ``output_stride
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 
 import torch
 from torch import Tensor
 from torch.fx import Node
 
+from ...base.dataclass import dataclass
 from ...fx.products import overloads
 from ...fx.views import is_one_view
 from ..rewriting import rewrite

@@ -22,11 +22,11 @@ Why not an MLIR pass: the product is an op of torch's libraries, and may be padd
 """
 
 import operator
-from dataclasses import dataclass
 
 import torch
 from torch.fx import Node
 
+from ...base.dataclass import dataclass
 from ..rewriting import rewrite
 from .relayout import Relayout, is_static
 

@@ -9,8 +9,8 @@ import os
 import re
 import time
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 
+from ...base.dataclass import dataclass
 from .owned_files import Untrusted, open_folder, put_file, read_file
 
 SUFFIXES = (".captured", ".facts", ".fusion", ".kernel", ".program", ".tile", ".trained")

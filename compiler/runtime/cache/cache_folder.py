@@ -8,10 +8,10 @@ line in the log.  A line about a whole folder is logged once for that folder.
 import logging
 import os
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
+from ...base.dataclass import dataclass
 from .cache_contents import SUFFIXES, adopt, foreigner, is_key, prune, prune_daily
 from .entry_bytes import from_entry, to_entry
 from .owned_files import Untrusted, open_folder, put_file, read_file

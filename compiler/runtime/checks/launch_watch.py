@@ -4,12 +4,12 @@ A program that is compiled without these options contains none of this.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, Literal
 
 import torch
 from torch import Tensor
 
+from ...base.dataclass import dataclass
 from ...base.launch import Launch
 
 

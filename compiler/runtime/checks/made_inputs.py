@@ -4,12 +4,13 @@ them.
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 import torch
 from torch import Tensor
 
+from ...base.dataclass import dataclass
 from ...ir.kernel import argument_attributes, string
 from ...ir.layout import TensorSpec
 from ...mlir import ir

@@ -20,9 +20,10 @@ that a pass leaves unchanged, locations included, is not run again.
 
 import logging
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Protocol
 
+from ...base.dataclass import dataclass
 from ...ir.bytecode import bytecode_of
 from ...mlir import ir
 from ..errors import DeviceAssertError, OutOfBounds, RaceError, RunError

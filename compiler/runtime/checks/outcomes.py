@@ -1,12 +1,12 @@
 """The outcome of running a module, and whether two outcomes agree as strictly as a pass promises."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import torch
 from torch import Tensor
 
+from ...base.dataclass import dataclass
 from ...mlir import ir
 from ..interpreter.graph_values import same_strides
 from ..interpreter.program import InterpretedProgram

@@ -7,12 +7,13 @@ A function that is called inside the graph, control flow for instance, has a sco
 import linecache
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 import torch
 from torch.fx import Graph, GraphModule, Node
 
+from ...base.dataclass import dataclass
 from ...index import Expr, const
 from ..plans.plan import Plan, PlanFunction
 from ..plans.steps import NOWHERE, Operand, Origin, Return, Step, TensorType, Type, Value

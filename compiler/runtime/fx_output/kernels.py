@@ -7,12 +7,13 @@ torch's table of the same kind holds the ``JITFunction`` of a user's Triton kern
 import hashlib
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Protocol
 
 import torch
 from torch import Tensor
 
+from ...base.dataclass import dataclass
 from ..errors import RunError
 from ..plans.bound_plan import aligned
 

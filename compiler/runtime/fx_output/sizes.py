@@ -2,10 +2,11 @@
 
 import operator
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 from torch.fx import Node
+
+from ...base.dataclass import dataclass
 
 #: Makes a node from a function and its arguments.
 Call = Callable[[Callable[..., Any], tuple[Any, ...]], Node]

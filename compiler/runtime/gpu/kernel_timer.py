@@ -2,11 +2,12 @@
 
 import logging
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 import torch
 
+from ...base.dataclass import dataclass
 from ...base.options import Options
 from ..kernels.cubin import CompileRequest
 from ..kernels.triton_compile import TritonCompileError

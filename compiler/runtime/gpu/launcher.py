@@ -14,12 +14,12 @@ import ctypes
 import struct
 import threading
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 import torch
 
+from ...base.dataclass import dataclass
 from ..kernels.cubin import CompiledCubin
 from .cuda_driver import INVALID_CONTEXT, CudaDriver, CudaError, Driver
 

@@ -6,12 +6,12 @@ Nothing here needs MLIR: a program that comes from the cache is loaded without i
 import logging
 import os
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 import torch
 
+from ...base.dataclass import dataclass
 from ...base.launch import Launch
 from ...base.options import Options
 from ..cache.places import cache_folder

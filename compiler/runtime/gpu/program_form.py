@@ -2,8 +2,8 @@
 it takes, as plain data."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
+from ...base.dataclass import dataclass
 from ...codegen.launches import KernelSource
 from ..plans.plan import Plan
 

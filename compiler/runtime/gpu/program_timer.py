@@ -5,12 +5,13 @@ GPU, on memory of their own (``samples.py``).
 import logging
 import statistics
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import partial
 from typing import Any
 
 import torch
 
+from ...base.dataclass import dataclass
 from ...base.options import Options
 from ..kernels.triton_compile import TritonCompileError
 from ..torch_types import TORCH_DTYPES

@@ -10,10 +10,11 @@ first alone.
 import statistics
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 import torch
 
+from ...base.dataclass import dataclass
 from ...base.errors import MeasurementRefused
 
 FLUSH_BYTES = 256 << 20

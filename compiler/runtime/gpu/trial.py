@@ -1,8 +1,7 @@
 """One form of a kernel to be timed against others: what to compile and how to launch it, as plain
 data."""
 
-from dataclasses import dataclass
-
+from ...base.dataclass import dataclass
 from ..kernels.cubin import CompileSource
 
 

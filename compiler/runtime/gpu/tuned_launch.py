@@ -13,12 +13,13 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import partial
 from typing import Any, Protocol
 
 import torch
 
+from ...base.dataclass import dataclass
 from ..cache.cache_folder import CacheFolder
 from ..plans.plan import Plan
 from ..plans.steps import LaunchTuned

@@ -1,11 +1,12 @@
 """A function of graph ops, translated once into steps and run on torch tensors."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 import torch
 
+from ...base.dataclass import dataclass
 from ...ir.kernel import named_sizes, string
 from ...ir.layout import TensorSpec
 from ...mlir import ir

@@ -2,12 +2,12 @@
 
 import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Protocol
 
 import torch
 from torch import Tensor
 
+from ...base.dataclass import dataclass
 from ...ir.layout import TensorSpec
 from ...mlir import ir
 from ..errors import RunError

@@ -6,8 +6,8 @@ straight-line code, so all of this is known before it runs.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
+from ...base.dataclass import dataclass
 from ...ir.kernel import attribute_items, kernel_ties
 from ...mlir import ir
 from ..errors import UseAfterFree

@@ -6,12 +6,13 @@ of the tile: a scalar is (programs,), a ``tensor<4x64xf32>`` is (programs, 4, 64
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import torch
 from torch import Tensor
 
+from ...base.dataclass import dataclass
 from ...mlir import ir
 from ..errors import RunError
 from .scalar.scalar_ops import element_type

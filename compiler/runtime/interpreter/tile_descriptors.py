@@ -3,12 +3,12 @@ lies outside of the tensor is not accessed.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import torch
 from torch import Tensor
 
+from ...base.dataclass import dataclass
 from ...ir.dialects.tt_descriptors import DESCRIPTOR_REDUCE
 from ...ir.dialects.tt_text import FAMILIES, mirror_name
 from ...ir.dialects.tt_types import block_of, element_of

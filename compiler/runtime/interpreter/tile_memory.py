@@ -8,11 +8,12 @@ result that programs compute redundantly).
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 import torch
 from torch import Tensor
 
+from ...base.dataclass import dataclass
 from ...mlir import ir
 from ..errors import OutOfBounds, RaceError
 from .scalar.dtypes import CARRIERS, signless

@@ -7,9 +7,10 @@ import json
 import re
 import struct
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, field, fields
 from typing import Protocol
 
+from ...base.dataclass import dataclass
 from ...base.json_data import from_json
 from .cubin_stack import stack_bytes
 

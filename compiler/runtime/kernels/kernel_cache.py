@@ -9,9 +9,10 @@ may share a folder (`runtime/cache`).
 import os
 from collections.abc import Callable, Collection, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 
+from ...base.dataclass import dataclass
 from ..cache.cache_folder import CacheFolder
 from . import triton_compile
 from .cubin import CompiledCubin, CompileRequest

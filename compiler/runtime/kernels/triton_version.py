@@ -7,8 +7,10 @@ the compile tests.
 
 import hashlib
 import re
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from importlib import metadata
+
+from ...base.dataclass import dataclass
 
 _DISTRIBUTIONS = ("triton", "pytorch-triton")
 

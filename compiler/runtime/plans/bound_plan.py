@@ -5,12 +5,12 @@ Nothing here knows MLIR: a plan that comes from the cache runs without it.
 
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
 import torch
 
+from ...base.dataclass import dataclass
 from ..nested_results import laid_out, own_storage
 from ..torch_types import TORCH_DTYPES
 from .plan import MAIN, Plan

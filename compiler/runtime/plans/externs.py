@@ -1,7 +1,8 @@
 """The torch ops that a launch plan calls, as plain data: an op's name and the arguments of the call."""
 
-from dataclasses import dataclass
 from typing import TypeAlias
+
+from ...base.dataclass import dataclass
 
 
 @dataclass(frozen=True)

@@ -7,11 +7,12 @@ variable may show its storage in another layout of the same elements than the va
 """
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from types import MappingProxyType
 
 from ...analysis.program.dependences import returned_operands
 from ...analysis.program.provenance import launch_numbers, lines, node_names
+from ...base.dataclass import dataclass
 from ...base.products import default_overloads
 from ...index import const, parse
 from ...ir.kernel import argument_attributes, further_configurations, named_sizes, string, strings

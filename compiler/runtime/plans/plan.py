@@ -6,9 +6,9 @@ from it.  Reading, validating and printing a plan needs neither MLIR nor Triton.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Literal
 
+from ...base.dataclass import dataclass
 from ...base.launch import Unrecorded
 from .externs import Extern
 from .steps import Recorded, Step, Value, walk

@@ -6,10 +6,11 @@ import json
 import math
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import lru_cache
 from typing import NoReturn, TypeVar
 
+from ...base.dataclass import dataclass
 from ...base.launch import Line
 from ...index import Expr, parse
 from ..errors import PlanError

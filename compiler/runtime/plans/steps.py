@@ -5,10 +5,10 @@ Python number.  Sizes, strides and grids are index expressions over the size var
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import cached_property
 from typing import ClassVar, Literal, TypeAlias
 
+from ...base.dataclass import dataclass
 from ...base.launch import Line
 from ...index import Expr, contiguous_strides
 

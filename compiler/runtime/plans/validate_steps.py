@@ -5,9 +5,9 @@ after it was freed; a tensor stands where a tensor is needed; what is launched a
 import keyword
 import re
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from typing import Any, NoReturn
 
+from ...base.dataclass import dataclass
 from ...index import Expr
 from ..errors import PlanError
 from .externs import Extern

@@ -20,9 +20,10 @@ from repository import ROOT
 
 PACKAGE = "fuse_mlir"
 
-# Module prefix -> layer, 0 the lowest; the longest prefix that matches decides.  The two `__init__` files on
+# Module prefix -> layer, the lowest first; the longest prefix that matches decides.  The two `__init__` files on
 # top are the public face, beside the backend that they hand out.
 LAYERS = {
+    "fuse_mlir.compiler.base.dataclass": -1,  # how all others make their dataclasses
     "fuse_mlir.compiler.mlir": 0,  # which MLIR bindings there are
     "fuse_mlir.compiler.index": 0,
     "fuse_mlir.compiler.base": 1,
@@ -168,7 +169,7 @@ def _import_statements(source: str) -> tuple[tuple[str, str, When, int, int], ..
 
 
 def layer_of(module: str) -> tuple[str, int]:
-    """The prefix of LAYERS that a module belongs to, and its layer, 0 the lowest."""
+    """The prefix of LAYERS that a module belongs to, and its layer."""
     best = max((p for p in LAYERS if module == p or module.startswith(p + ".")), key=len)
     assert best not in (PACKAGE, f"{PACKAGE}.compiler") or module == best, (
         f"{module} has no layer: name it in LAYERS"
@@ -305,7 +306,27 @@ def absolute_imports(sources: dict[str, str]) -> list[str]:
     ]
 
 
-CHECKS = (wrong_directions, wrong_directions_inside, cycles, torch_in_torch_free, absolute_imports)
+def other_dataclasses(sources: dict[str, str]) -> list[str]:
+    """The imports of the standard library's `dataclass`, which makes loading the compiler slow.  Base classes
+    of passes are made by it, so that users' passes may be, too.
+    """
+    return [
+        f"{module}:{line} imports dataclass: use that of compiler/base"
+        for module in sources
+        for base, name, when, line, _ in _import_statements(sources[module])
+        if (base, name, when) == ("dataclasses", "dataclass", "loading")
+        and module != f"{PACKAGE}.passes.pass_base"
+    ]
+
+
+CHECKS = (
+    wrong_directions,
+    wrong_directions_inside,
+    cycles,
+    torch_in_torch_free,
+    absolute_imports,
+    other_dataclasses,
+)
 
 
 @pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
@@ -406,6 +427,7 @@ FORBIDDEN = {
     "torch, by way of the face": (torch_in_torch_free, {"passes.a": "", "": "import torch"}),
     "absolute": (absolute_imports, {"passes.a": "from fuse_mlir.compiler import mlir"}),
     "absolute, on disk": (absolute_imports, {"passes.a": "import compiler.mlir"}),
+    "another dataclass": (other_dataclasses, {"passes.a": "from dataclasses import dataclass, field"}),
 }
 
 

@@ -9,13 +9,14 @@ collective that another node started; it then also takes the operands of that co
 alive until the wait.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 import torch
 from torch import fx
 from torch.utils import _pytree as pytree
 
+from ....base.dataclass import dataclass
 from ....fx.collectives import reads_until
 from ....fx.graph_text import held
 from ....fx.in_flight import InFlight

@@ -5,11 +5,11 @@ Numbers are drawn in float32, as eager's GPU kernels do for all dtypes but float
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import torch
 
+from ....base.dataclass import dataclass
 from ....fx.table import keep_whole, lowers
 from ....index import Expr, const
 from ....ir.layout import TensorSpec

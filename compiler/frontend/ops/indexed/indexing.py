@@ -6,11 +6,11 @@ kernel reads out of bounds, even before the assertion stops the program.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import torch
 
+from ....base.dataclass import dataclass
 from ....fx.table import lowers
 from ....index import Expr, const, sym
 from ...importer.arithmetic import Scalar

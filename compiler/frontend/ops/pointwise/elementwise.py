@@ -9,7 +9,6 @@ to the result's dtype and stored.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache, lru_cache
 from typing import Any
 
@@ -18,6 +17,7 @@ from torch._prims_common import ELEMENTWISE_TYPE_PROMOTION_KIND as Kind
 from torch._prims_common import elementwise_dtypes
 from torch.utils._python_dispatch import _disable_current_modes
 
+from ....base.dataclass import dataclass
 from ....fx.table import lowers
 from ....index import Expr
 from ...importer.arithmetic import Scalar

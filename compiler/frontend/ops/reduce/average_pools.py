@@ -8,10 +8,10 @@ reduction.
 import itertools
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import reduce
 from typing import Any
 
+from ....base.dataclass import dataclass
 from ....fx.table import lowers
 from ....index import Expr, const
 from ....rewrites.joint.pool_offsets import LARGEST_WINDOW

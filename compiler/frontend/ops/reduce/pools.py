@@ -2,11 +2,11 @@
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
 import torch
 
+from ....base.dataclass import dataclass
 from ....fx.table import lowers
 from ....index import Expr, Facts, const
 from ....rewrites.joint.pool_offsets import LARGEST_WINDOW

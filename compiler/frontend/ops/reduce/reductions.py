@@ -7,11 +7,11 @@ reduction over no elements gives the identity where eager does.
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import torch
 
+from ....base.dataclass import dataclass
 from ....fx.table import lowers
 from ....index import Expr, const, sym
 from ....mlir import ir

@@ -6,12 +6,12 @@ size, a number that the import knows is a constant.  The results are the tensors
 """
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import torch
 
 from ....analysis.user_kernel.effects import kernel_effects
+from ....base.dataclass import dataclass
 from ....base.errors import UserKernelGrid, UserKernelRefused
 from ....base.ttir_function import TtirFunction
 from ....fx.user_kernels import Opaque, UserLaunch, is_multiple, is_narrow

@@ -7,12 +7,13 @@ the tensor's storage; any other computes the offset of every point and gathers o
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 import torch
 from torch import Tensor
 
+from ....base.dataclass import dataclass
 from ....index import Expr, parse
 from ....mlir import ir
 from ...errors import OutOfBounds, RaceError

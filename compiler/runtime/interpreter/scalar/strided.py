@@ -8,12 +8,12 @@ dim.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 
 import torch
 from torch import Tensor
 
+from ....base.dataclass import dataclass
 from ....index import Expr, FloorDiv, Mod
 
 
