@@ -134,7 +134,8 @@ def _lower(kernel: ir.Operation, anywhere: Collection[int]) -> None:
 def _shorten_compilation(function: ir.Operation, products: list[ir.Operation]) -> None:
     """Says what LLVM and ptxas need not try in a function that multiplies tiles."""
     function.attributes["passthrough"] = ir.ArrayAttr.get([ir.StringAttr.get("noimplicitfloat")])
-    stays = ir.Attribute.parse("#llvm.loop_annotation<unroll = <disable = true>>")
+    # Opaque here, as a parsed one would load the bindings of LLVM's dialect: 50 ms.
+    stays = ir.OpaqueAttr.get("llvm", b"loop_annotation<unroll = <disable = true>>", ir.NoneType.get())
     for product in products:
         loop = product.parent
         if loop.name == "scf.for" and _steps(loop) in _WRITTEN_OUT:

@@ -1,5 +1,6 @@
 """``simplify-dims``: the fewest dims that keep every address simple."""
 
+import math
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import ClassVar
@@ -192,10 +193,17 @@ class _Dims:
     def others(self, crossed: frozenset[str], d: str) -> bool:
         return any(o != d and o in self.extents for o in crossed)
 
-    def divisions(self, extents: Mapping[str, Expr], mapping: Mapping[str, Expr]) -> int:
-        """How many divisions of dims the addresses hold."""
+    def divisions(
+        self, extents: Mapping[str, Expr], mapping: Mapping[str, Expr], below: float = math.inf
+    ) -> int:
+        """How many divisions of dims the addresses hold; from ``below`` on it does not count on."""
         facts = self.facts(extents)
-        return sum(_divisions(simplify(e.subs(mapping), facts), extents) for e in self.form.addresses)
+        found = 0
+        for e in self.form.addresses:
+            found += _divisions(simplify(e.subs(mapping), facts), extents)
+            if found >= below:
+                break
+        return found
 
     def scanned(self, d: str) -> bool:
         return any(
@@ -277,7 +285,7 @@ class _Dims:
                 extents[d] = e
         facts = self.facts(extents)
         mapping = {d: simplify(e.subs(change), facts) for d, e in self.mapping.items()}
-        if self.divisions(extents, mapping) >= below:
+        if self.divisions(extents, mapping, below) >= below:
             return False
         self.extents, self.mapping = extents, mapping
         return True

@@ -205,7 +205,6 @@ class ProgramCache:
         kernels = {name: StoredKernel(k.key, k.signature) for name, k in program.kernels.items()}
         try:
             data = program_bytes(program.interface, program.account, program.plan, kernels, program.module)
-            read_program(data)  # what may not be read may not be written
         except ValueError as error:  # a value that JSON cannot say, in a remark for example
             log.warning("the program %s cannot be stored: %s", key, error)
             return

@@ -7,6 +7,7 @@ from functools import cached_property
 from typing import Any
 
 import pytest
+
 from fuse_mlir.compiler.base.dataclass import dataclass
 
 Maker = Callable[..., Any]

@@ -2,13 +2,17 @@
 
 import contextlib
 import gc
+import subprocess
+import sys
 import weakref
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
+from repository import ROOT
 
 import fuse_mlir
 from fuse_mlir.bench.compile_time import growth_of, measure_layers
@@ -221,3 +225,18 @@ def test_the_environment_says_who_computes_products(monkeypatch: pytest.MonkeyPa
 @pytest.mark.products("library")
 def test_a_test_says_who_computes_products() -> None:
     assert Options().products == "library"
+
+
+def test_short_loops_of_products_do_not_load_the_bindings_of_llvm(tmp_path: Path) -> None:
+    """They take 50 ms."""
+    cases = (ROOT / "test/lit/passes/lower-to-tt.mlir").read_text(encoding="utf-8").split("// -----")
+    module = tmp_path / "loops.mlir"
+    module.write_text(next(case for case in cases if "@in_steps" in case), encoding="utf-8")
+    lower = f"main([{str(module)!r}, '--pass-pipeline=builtin.module(lower-to-tt)'])"
+    script = (
+        f"import sys\nfrom fuse_mlir.tools.fuse_opt import main\nassert not {lower}\n"
+        "print([name for name in sys.modules if name.endswith('dialects.llvm')])"
+    )
+    run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert "llvm.loop_annotation" in run.stdout
+    assert run.stdout.endswith("[]\n")

@@ -20,8 +20,8 @@ from repository import ROOT
 
 PACKAGE = "fuse_mlir"
 
-# Module prefix -> layer, the lowest first; the longest prefix that matches decides.  The two `__init__` files on
-# top are the public face, beside the backend that they hand out.
+# Module prefix -> layer, the lowest first; the longest prefix that matches decides.  The two `__init__` files
+# on top are the public face, beside the backend that they hand out.
 LAYERS = {
     "fuse_mlir.compiler.base.dataclass": -1,  # how all others make their dataclasses
     "fuse_mlir.compiler.mlir": 0,  # which MLIR bindings there are
