@@ -31,7 +31,7 @@ def _scale(call: Call) -> Tensor:
     that holds elements of the channel, so its instructions are few: no quotient and no exact root.
     """
     var, weight = call.tensor("var"), call["weight"]
-    fake = call.value.new_empty(call.value.shape[1:2], dtype=computes(call.value.dtype))
+    fake = call.state.empty(call.value, call.value.shape[1:2], computes(call.value.dtype))
     inputs = [t for t in (var, weight) if t is not None]
     kernel = call.kernel(inputs, [call.fresh(fake)], name=f"{call.node.name}_scale")
     at = kernel.iterate(var.sizes)

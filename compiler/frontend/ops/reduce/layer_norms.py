@@ -37,7 +37,7 @@ def layer_norm(call: Call) -> Any:
 
 def _statistics(call: Call, x: Tensor, over: tuple[int, ...]) -> list[Tensor]:
     """Mean and ``rsqrt(variance + eps)`` of each row, in the dtype that the norm is computed in."""
-    fakes = [fake.new_empty(fake.shape, dtype=computes(x.dtype)) for fake in call.value[1:]]
+    fakes = [call.state.empty(fake, fake.shape, computes(x.dtype)) for fake in call.value[1:]]
     name = f"{call.node.name}_statistics"
     operand = loaded(call, x, over, True, [call.fresh(fake) for fake in fakes], name)
     kernel = operand.kernel
