@@ -1,6 +1,6 @@
 """``dataclass``, as ``dataclasses.dataclass``, whose classes and instances take less time to make.
 
-The import of the compiler makes about 350 such classes.  ``dataclasses.dataclass`` writes and compiles up to
+The import of the compiler makes about 360 such classes.  ``dataclasses.dataclass`` writes and compiles up to
 six methods of each, which was half of that import; here it is ``__init__`` only, and the others are closures.
 ``field``, ``fields``, ``replace`` and ``asdict`` of ``dataclasses`` take these classes, too.
 
@@ -20,36 +20,29 @@ else:
 
     def dataclass(cls: type | None = None, /, *, eq: bool = True, frozen: bool = False) -> Any:
         """Adds ``__init__``, ``__repr__`` and, with ``eq``, ``__eq__`` to a class that does not define them.
-        ``eq``, ``frozen``: as in ``dataclasses``, which also makes a class whose base it has frozen.
+        ``eq``, ``frozen``: as in ``dataclasses``; a class stays frozen where that made a base frozen.
         """
         if cls is None:
             return lambda later: dataclass(later, eq=eq, frozen=frozen)
-        if any(_is_frozen(base) for base in cls.__mro__[1:]):
-            return dataclasses.dataclass(cls, eq=eq, frozen=frozen)
-        return _with_methods(cls, eq, frozen)
+        own = {**vars(cls)}
+        dataclasses.dataclass(cls, repr=False, eq=False, frozen=_has_frozen_base(cls))
+        methods: dict[str, Any] = {"__repr__": _repr}
+        if eq:
+            compared = [f for f in dataclasses.fields(cls) if f.compare]
+            methods["__eq__"] = _equality(_values(f.name for f in compared))
+            hashed = _values(f.name for f in compared if f.hash is not False)
+            methods["__hash__"] = _hash(hashed) if frozen else None
+            if own.get("__hash__") is None:  # Python's, of a class that defines `__eq__`
+                own.pop("__hash__", None)
+        for name, method in methods.items():
+            if name not in own:
+                setattr(cls, name, method)
+        return cls
 
 
-def _is_frozen(base: type) -> bool:
-    parameters = vars(base).get("__dataclass_params__")
-    return parameters is not None and parameters.frozen
-
-
-def _with_methods(cls: type, eq: bool, frozen: bool) -> type:
-    own = {**vars(cls)}
-    dataclasses.dataclass(cls, repr=False, eq=False)
-    methods: dict[str, Any] = {"__repr__": _repr}
-    if eq:
-        compared = [f for f in dataclasses.fields(cls) if f.compare]
-        methods["__eq__"] = _equality(_values(f.name for f in compared))
-        methods["__hash__"] = (
-            _hash(_values(f.name for f in compared if f.hash is not False)) if frozen else None
-        )
-        if own.get("__hash__") is None:  # Python's, of a class that defines `__eq__`
-            own.pop("__hash__", None)
-    for name, method in methods.items():
-        if name not in own:
-            setattr(cls, name, method)
-    return cls
+def _has_frozen_base(cls: type) -> bool:
+    parameters = [vars(base).get("__dataclass_params__") for base in cls.__mro__[1:]]
+    return any(p is not None and p.frozen for p in parameters)
 
 
 def _values(names: Iterable[str]) -> Callable[[Any], tuple[Any, ...]]:
