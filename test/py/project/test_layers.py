@@ -9,16 +9,11 @@ index algebra, the verifier and analyses never get hold of torch.
 
 import ast
 import tomllib
-from collections.abc import Iterator
-from dataclasses import dataclass
-from functools import cache
-from pathlib import Path
-from typing import Literal
 
 import pytest
+from import_cycles import cycles
+from package_imports import PACKAGE, PACKAGES, import_statements, imports_of, package_of, read_package
 from repository import ROOT
-
-PACKAGE = "fuse_mlir"
 
 # Module prefix -> layer, the lowest first; the longest prefix that matches decides.  The two `__init__` files
 # on top are the public face, beside the backend that they hand out.
@@ -85,87 +80,12 @@ INNER_LAYERS = {
     "fuse_mlir.compiler.runtime.checks": 3,
     "fuse_mlir.compiler.runtime.gpu": 4,
 }
-#: Folders of Python files: the packages.
-PACKAGES = {PACKAGE} | {
-    ".".join((PACKAGE, *folder.relative_to(ROOT).parts))
-    for top in ("compiler", "passes", "tools")
-    for folder in {file.parent for file in (ROOT / top).rglob("*.py")}
-}
 TORCH_FREE = tuple(
     f"fuse_mlir.{name}"
     for name in ("passes", "compiler.ir", "compiler.index", "compiler.analysis", "compiler.verifier")
 )
 #: Files that a folder of the compiler holds at most: more are two subjects.
 MOST_FILES = 20
-
-
-#: When an import runs: as its module is loaded, for a type checker only, or in a function.
-When = Literal["loading", "typing", "running"]
-
-
-@dataclass(frozen=True)
-class Import:
-    """One imported module, and when the importer imports it."""
-
-    target: str
-    when: When
-    line: int
-    relative: bool
-
-    @property
-    def eager(self) -> bool:
-        """Whether loading the importer loads it."""
-        return self.when == "loading"
-
-
-def read_package(root: Path) -> dict[str, str]:
-    """Module name -> source of every module of the package that lies at `root`."""
-    files = sorted(root.glob("*.py"))
-    for folder in ("compiler", "passes", "tools"):
-        files += sorted((root / folder).rglob("*.py"))
-    sources: dict[str, str] = {}
-    for file in files:
-        parts = file.relative_to(root).with_suffix("").parts
-        name = ".".join((PACKAGE, *parts)).removesuffix(".__init__")
-        sources[name] = file.read_text(encoding="utf-8")
-    return sources
-
-
-def imports_of(module: str, sources: dict[str, str]) -> Iterator[Import]:
-    """The imports of a module, as full names; `from p import m` is p.m where that is a module, else p."""
-    for base, name, when, line, level in _import_statements(sources[module]):
-        if level:
-            here = module.split(".") + ([""] if module in PACKAGES else [])
-            base = ".".join(here[: len(here) - level] + ([base] if base else []))
-        submodule = f"{base}.{name}"
-        yield Import(submodule if name and submodule in sources else base, when, line, level > 0)
-
-
-@cache
-def _import_statements(source: str) -> tuple[tuple[str, str, When, int, int], ...]:
-    """What a source imports, in order: the module as written, the name that is taken from it ("" for the
-    module itself), when, the line, and the number of leading dots.
-    """
-
-    def visit(node: ast.AST, when: When) -> Iterator[tuple[str, str, When, int, int]]:
-        match node:
-            case ast.Import(names=names):
-                yield from ((alias.name, "", when, node.lineno, 0) for alias in names)
-            case ast.ImportFrom(module=base, names=names, level=level):
-                yield from ((base or "", alias.name, when, node.lineno, level) for alias in names)
-            case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.Lambda():
-                for child in ast.iter_child_nodes(node):
-                    yield from visit(child, "running")
-            case ast.If(test=ast.Name(id="TYPE_CHECKING") | ast.Attribute(attr="TYPE_CHECKING")):
-                for child in node.body:
-                    yield from visit(child, "typing")
-                for child in node.orelse:
-                    yield from visit(child, when)
-            case _:
-                for child in ast.iter_child_nodes(node):
-                    yield from visit(child, when)
-
-    return tuple(visit(ast.parse(source), "loading"))
 
 
 def layer_of(module: str) -> tuple[str, int]:
@@ -209,56 +129,6 @@ def wrong_directions_inside(sources: dict[str, str]) -> list[str]:
         for item in imports_of(module, sources)
         if (other := home_of(item.target)) and home != other and INNER_LAYERS[other] >= INNER_LAYERS[home]
     ]
-
-
-def circles(sources: dict[str, str]) -> list[tuple[str, ...]]:
-    """The sets of modules each of which reaches the others by imports of any kind, sorted.
-
-    They are the strongly connected components, found as by Tarjan (1972).
-    """
-    graph = {
-        module: sorted({item.target for item in imports_of(module, sources)} & sources.keys())
-        for module in sources
-    }
-    found: list[tuple[str, ...]] = []
-    number: dict[str, int] = {}
-    lowest: dict[str, int] = {}  # the smallest number on the stack that a module reaches
-    stack: list[str] = []
-
-    def visit(module: str) -> None:
-        number[module] = lowest[module] = len(number)
-        stack.append(module)
-        for target in graph[module]:
-            if target not in number:
-                visit(target)
-                lowest[module] = min(lowest[module], lowest[target])
-            elif target in stack:
-                lowest[module] = min(lowest[module], number[target])
-        if lowest[module] == number[module]:
-            circle = stack[stack.index(module) :]
-            del stack[-len(circle) :]
-            if len(circle) > 1 or module in graph[module]:
-                found.append(tuple(sorted(circle)))
-
-    for module in sorted(graph):
-        if module not in number:
-            visit(module)
-    return sorted(found)
-
-
-def cycles(sources: dict[str, str]) -> list[str]:
-    """The circles of modules that import each other, each once: `a:1 imports b, b:3 imports a for typing`."""
-    how = {"loading": "", "typing": " for typing", "running": " in a function"}
-    found = []
-    for circle in circles(sources):
-        edges = {
-            f"{module}:{item.line} imports {item.target}{how[item.when]}": None
-            for module in circle
-            for item in imports_of(module, sources)
-            if item.target in circle
-        }
-        found.append(", ".join(edges))
-    return found
 
 
 def is_torch(target: str) -> bool:
@@ -313,7 +183,7 @@ def other_dataclasses(sources: dict[str, str]) -> list[str]:
     return [
         f"{module}:{line} imports dataclass: use that of compiler/base"
         for module in sources
-        for base, name, when, line, _ in _import_statements(sources[module])
+        for base, name, when, line, _ in import_statements(sources[module])
         if (base, name, when) == ("dataclasses", "dataclass", "loading")
         and module != f"{PACKAGE}.passes.pass_base"
     ]
@@ -431,85 +301,11 @@ FORBIDDEN = {
 }
 
 
-TYPING = "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    "
-#: Made-up modules of `passes`, and how the circle between them is reported.
-CIRCLES = {
-    "at module scope": (
-        {"a": "from .b import x", "b": "from . import a"},
-        "a:1 imports b, b:1 imports a",
-    ),
-    "for typing": (
-        {"a": "from .b import x", "b": TYPING + "from .a import A"},
-        "a:1 imports b, b:3 imports a for typing",
-    ),
-    "for typing, both ways": (
-        {
-            "a": "import typing\nif typing.TYPE_CHECKING:\n    from .b import B",
-            "b": TYPING + "from . import a",
-        },
-        "a:3 imports b for typing, b:3 imports a for typing",
-    ),
-    "in a function": (
-        {"a": "from . import b", "b": "def f():\n    from .a import x"},
-        "a:1 imports b, b:2 imports a in a function",
-    ),
-    "in a method, of three": (
-        {
-            "a": "from . import b",
-            "b": TYPING + "from .c import C",
-            "c": "class C:\n    def f(self):\n        from . import a",
-        },
-        "a:1 imports b, b:3 imports c for typing, c:3 imports a in a function",
-    ),
-    "two rounds through one module": (
-        {"a": "from . import b, c", "b": "from . import a", "c": "def f():\n    from . import a"},
-        "a:1 imports b, a:1 imports c, b:1 imports a, c:2 imports a in a function",
-    ),
-    "several names of one module": (
-        {"a": "from .b import x, y", "b": "from .a import z"},
-        "a:1 imports b, b:1 imports a",
-    ),
-}
-
-
-def package_of(modules: dict[str, str]) -> dict[str, str]:
-    """A made-up package: the given sources under their names, "" for the root, and the `__init__` files."""
-    empty = dict.fromkeys([*PACKAGES, *LAYERS], "")
-    return empty | {f"{PACKAGE}.{name}".removesuffix("."): source for name, source in modules.items()}
-
-
 @pytest.mark.parametrize(("module", "source"), ALLOWED.values(), ids=ALLOWED)
 def test_checks_accept(module: str, source: str) -> None:
-    assert [problem for check in CHECKS for problem in check(package_of({module: source}))] == []
+    assert [problem for check in CHECKS for problem in check(package_of({module: source}, LAYERS))] == []
 
 
 @pytest.mark.parametrize(("check", "modules"), FORBIDDEN.values(), ids=FORBIDDEN)
 def test_checks_reject(check, modules: dict[str, str]) -> None:
-    assert check(package_of(modules)) != []
-
-
-@pytest.mark.parametrize(("modules", "circle"), CIRCLES.values(), ids=CIRCLES)
-def test_a_circle_is_reported_once(modules: dict[str, str], circle: str) -> None:
-    package = package_of({f"passes.{name}": source for name, source in modules.items()})
-    assert [text.replace(f"{PACKAGE}.passes.", "") for text in cycles(package)] == [circle]
-
-
-def test_imports_one_way_are_no_circle() -> None:
-    modules = {
-        "a": "from . import b, c",
-        "b": TYPING + "from . import c",
-        "c": "def f():\n    from . import d",
-        "d": "",
-    }
-    assert cycles(package_of({f"passes.{name}": source for name, source in modules.items()})) == []
-
-
-def test_circles_apart_are_reported_apart() -> None:
-    modules = {
-        "a": "from . import b",
-        "b": "from . import a, c",
-        "c": "from . import d",
-        "d": "from . import c",
-    }
-    found = circles(package_of({f"passes.{name}": source for name, source in modules.items()}))
-    assert found == [tuple(f"{PACKAGE}.passes.{name}" for name in pair) for pair in ("ab", "cd")]
+    assert check(package_of(modules, LAYERS)) != []
