@@ -1,8 +1,8 @@
 """``simplify-dims``: the fewest dims that keep every address simple."""
 
-import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
+from itertools import accumulate
 from typing import ClassVar
 
 from ..compiler.base.dataclass import dataclass
@@ -193,17 +193,10 @@ class _Dims:
     def others(self, crossed: frozenset[str], d: str) -> bool:
         return any(o != d and o in self.extents for o in crossed)
 
-    def divisions(
-        self, extents: Mapping[str, Expr], mapping: Mapping[str, Expr], below: float = math.inf
-    ) -> int:
-        """How many divisions of dims the addresses hold; from ``below`` on it does not count on."""
+    def divisions(self, extents: Mapping[str, Expr], mapping: Mapping[str, Expr]) -> Iterator[int]:
+        """How many divisions of dims each address holds."""
         facts = self.facts(extents)
-        found = 0
-        for e in self.form.addresses:
-            found += _divisions(simplify(e.subs(mapping), facts), extents)
-            if found >= below:
-                break
-        return found
+        return (_divisions(simplify(e.subs(mapping), facts), extents) for e in self.form.addresses)
 
     def scanned(self, d: str) -> bool:
         return any(
@@ -215,7 +208,7 @@ class _Dims:
 
     def split(self) -> bool:
         """Splits one dim, if that removes divisions."""
-        before = self.divisions(self.extents, self.mapping)
+        before = sum(self.divisions(self.extents, self.mapping))
         if not before:
             return False
         facts = self.facts(self.extents)
@@ -256,7 +249,7 @@ class _Dims:
 
     def merge(self) -> bool:
         """Merges one pair of dims, if that adds no division."""
-        before = self.divisions(self.extents, self.mapping) + 1
+        before = sum(self.divisions(self.extents, self.mapping)) + 1
         # What is summed over one of them, or a factor of a product that has one of them, needs both.
         images = [self.image(crossed) for _, crossed, _ in self.form.crossings]
         images += [self.image(dims) for dims in self.form.factors]
@@ -285,7 +278,7 @@ class _Dims:
                 extents[d] = e
         facts = self.facts(extents)
         mapping = {d: simplify(e.subs(change), facts) for d, e in self.mapping.items()}
-        if self.divisions(extents, mapping, below) >= below:
+        if any(found >= below for found in accumulate(self.divisions(extents, mapping))):
             return False
         self.extents, self.mapping = extents, mapping
         return True

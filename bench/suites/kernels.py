@@ -55,8 +55,7 @@ def run(
             failures.append(f"{name}: wrong answer: {backends[name]['note']}")
         calls[name] = call
     del checker
-    if settings.device.type == "cuda":
-        torch.cuda.empty_cache()  # of the float64 reference: other processes need the memory
+    torch.cuda.empty_cache()  # of the float64 reference: other processes need the memory
     calls.update(baselines(built.bytes, settings.device, reads=graph.reduces))
     stage(f"timing {', '.join(calls)}")
     with settings.turns.alone():

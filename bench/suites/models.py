@@ -106,8 +106,7 @@ def run(
             if found and not found["passed"]:
                 failures.append(f"{name}: wrong: {found['note']}")
     torch._dynamo.reset()
-    if settings.device.type == "cuda":
-        torch.cuda.empty_cache()  # of the float64 reference: other processes need the memory
+    torch.cuda.empty_cache()  # of the float64 reference: other processes need the memory
     stage("build")
     module = case.new_module(settings.device, precision.weights).train(training)
     inputs = case.inputs(settings.batch, settings.device, precision.weights)

@@ -9,7 +9,7 @@ forbids them when the program runs, as that makes ``__init__`` three times as sl
 """
 
 import dataclasses
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Sequence
 from operator import attrgetter
 from reprlib import recursive_repr
 from typing import TYPE_CHECKING, Any
@@ -24,18 +24,15 @@ else:
         """
         if cls is None:
             return lambda later: dataclass(later, eq=eq, frozen=frozen)
-        own = {**vars(cls)}
         dataclasses.dataclass(cls, repr=False, eq=False, frozen=_has_frozen_base(cls))
         methods: dict[str, Any] = {"__repr__": _repr}
         if eq:
             compared = [f for f in dataclasses.fields(cls) if f.compare]
-            methods["__eq__"] = _equality(_values(f.name for f in compared))
-            hashed = _values(f.name for f in compared if f.hash is not False)
-            methods["__hash__"] = _hash(hashed) if frozen else None
-            if own.get("__hash__") is None:  # Python's, of a class that defines `__eq__`
-                own.pop("__hash__", None)
+            methods["__eq__"] = _equality(_values([f.name for f in compared]))
+            hashed = [f.name for f in compared if f.hash is not False]
+            methods["__hash__"] = _hash(_values(hashed)) if frozen else None
         for name, method in methods.items():
-            if name not in own:
+            if vars(cls).get(name) is None:  # `__hash__` is, in a class that defines `__eq__`
                 setattr(cls, name, method)
         return cls
 
@@ -45,12 +42,11 @@ def _has_frozen_base(cls: type) -> bool:
     return any(p is not None and p.frozen for p in parameters)
 
 
-def _values(names: Iterable[str]) -> Callable[[Any], tuple[Any, ...]]:
+def _values(names: Sequence[str]) -> Callable[[Any], tuple[Any, ...]]:
     """The fields of an instance with those names."""
-    found = list(names)
-    if len(found) > 1:
-        return attrgetter(*found)
-    return lambda self: tuple(getattr(self, name) for name in found)
+    if len(names) > 1:
+        return attrgetter(*names)
+    return lambda self: tuple(getattr(self, name) for name in names)
 
 
 def _equality(values: Callable[[Any], tuple[Any, ...]]) -> Callable[[Any, Any], Any]:

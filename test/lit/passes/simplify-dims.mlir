@@ -112,6 +112,27 @@ module attributes {fuse.device = "cpu"} {
 
 // -----
 
+// Must not fire: merged, the dims would add one division, of the element that each row of the result repeats.
+// CHECK-LABEL: func.func private @repeated
+// CHECK-SAME: fuse.dims = {d0 = "8", d1 = "64"}
+module attributes {fuse.device = "cpu"} {
+  func.func @main(%x: tensor<8xf32>) -> tensor<8x64xf32> {
+    %o = "fuse.empty"() {syms = []} : () -> tensor<8x64xf32>
+    %y = call @repeated(%x, %o) : (tensor<8xf32>, tensor<8x64xf32>) -> tensor<8x64xf32>
+    return %y : tensor<8x64xf32>
+  }
+  func.func private @repeated(%x: tensor<8xf32>, %o: tensor<8x64xf32>) -> tensor<8x64xf32> attributes {fuse.kernel, fuse.dims = {d0 = "8", d1 = "64"}, fuse.ties = array<i64: 1>} {
+    %true = arith.constant true
+    %zero = arith.constant 0.0 : f32
+    %v = "fuse.load"(%x, %true, %zero) {at = ["d0"]} : (tensor<8xf32>, i1, f32) -> f32
+    %r = arith.negf %v : f32
+    %out = "fuse.store"(%o, %r, %true) {at = ["d0", "d1"], mode = "set"} : (tensor<8x64xf32>, f32, i1) -> tensor<8x64xf32>
+    return %out : tensor<8x64xf32>
+  }
+}
+
+// -----
+
 // CHECK-LABEL: func.func private @scanned
 // CHECK-SAME: fuse.dims = {d0 = "8", d1 = "64"}
 module attributes {fuse.device = "cpu"} {

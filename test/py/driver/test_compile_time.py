@@ -2,8 +2,6 @@
 
 import contextlib
 import gc
-import subprocess
-import sys
 import weakref
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -12,6 +10,7 @@ from typing import Any
 
 import pytest
 import torch
+from new_process import python
 from repository import ROOT
 
 import fuse_mlir
@@ -233,10 +232,9 @@ def test_short_loops_of_products_do_not_load_the_bindings_of_llvm(tmp_path: Path
     module = tmp_path / "loops.mlir"
     module.write_text(next(case for case in cases if "@in_steps" in case), encoding="utf-8")
     lower = f"main([{str(module)!r}, '--pass-pipeline=builtin.module(lower-to-tt)'])"
-    script = (
+    printed = python(
         f"import sys\nfrom fuse_mlir.tools.fuse_opt import main\nassert not {lower}\n"
         "print([name for name in sys.modules if name.endswith('dialects.llvm')])"
     )
-    run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
-    assert "llvm.loop_annotation" in run.stdout
-    assert run.stdout.endswith("[]\n")
+    assert "llvm.loop_annotation" in printed
+    assert printed.endswith("[]\n")

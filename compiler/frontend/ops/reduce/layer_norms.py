@@ -21,9 +21,8 @@ def layer_norm(call: Call) -> Any:
     if not is_filled(call):
         return hollow(call)
     mean, rstd = _statistics(call, x, over)
-    kernel = call.kernel(
-        [x, mean, rstd, *(p for p in (weight, bias) if p is not None)], [call.fresh(call.value[0])]
-    )
+    inputs = [t for t in (x, mean, rstd, weight, bias) if t is not None]
+    kernel = call.kernel(inputs, [call.fresh(call.value[0])])
     at = kernel.iterate(x.sizes)
     row = tuple(const(0) if d in over else c for d, c in enumerate(at))
     y = kernel.mul(kernel.sub(kernel.load(x, at), kernel.load(mean, row)), kernel.load(rstd, row))
