@@ -96,7 +96,10 @@ class ChooseLibraries(AnalysisPass):
     size, also unknown ones; the estimates take their hints.
 
     The library keeps products of more rows where more than casts lies between a reduction and a factor (rule
-    ``front``), and where more than one tensor as large as the result is read behind the product (``beside``).
+    ``front``), where more than one tensor as large as the result is read behind a sum of more than 768
+    elements (``beside``), and where tensors are concatenated to a factor unless a block reads one of them:
+    none is computed, and all but the last have a multiple of 64 summed elements, or of 256 rows or columns
+    (``pieces``).
 
     Does not fire on types that ``fuse.dot`` does not multiply, on tensors of another device than the
     module's, on sizes that torch alone knows to be equal (``s0 floordiv 2`` and ``s1``, rule ``sizes``), nor

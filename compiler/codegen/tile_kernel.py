@@ -313,7 +313,9 @@ class TileKernel(TileStreams):
         with op.location:
             handler = _HANDLERS.get(op.name)
             try:
-                if handler is not None:
+                if op in self.pieces:
+                    self._load_piece(op, self.pieces[op])
+                elif handler is not None:
                     handler(self, op)
                 elif op.name in REDUCTIONS:
                     self._reduce(op)

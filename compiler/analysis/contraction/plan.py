@@ -71,10 +71,11 @@ class ContractionPlan:
             return 1.0
         library, front = self.library_microseconds(moved), moved.front_bytes > 0
         if self.small:
-            return margin(library, front=True) if front else small.margin(self.form, library)
+            return margin(library, much=True) if front else small.margin(self.form, library)
+        much = front or (moved.behind is not None and moved.behind.beside > 1)
         in_turn = self.blocks.programs > 0
         few = reads_weights_once(self.form, self.hardware)
-        return margin(library, front=front, in_turn=in_turn, few=few)
+        return margin(library, much=much, in_turn=in_turn, few=few)
 
     @property
     def kept(self) -> float:
@@ -143,6 +144,7 @@ def plan_of(
         beside=0 if behind is None else behind.beside + behind.kept,
         behind=0 if behind is None else behind.slots,
         streams=_streams(product),
+        border=moved.border,
         images=product.is_of_images,
         turned=product.is_turned,
     )

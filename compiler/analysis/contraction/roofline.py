@@ -65,6 +65,13 @@ _MARGIN, _LONG_MARGIN, _LONG, _MARGIN_IN_TURN = 0.87, 0.925, 100.0, 0.95
 #: products with something behind (suite ``contractions``), kernels took 0.87 to 0.97 of the library's time.
 _ROWS_MEGABYTE, _MARGIN_FEW = 2.3, 0.94
 
+#: The most summed elements of a product with several tensors as large as its result behind it.  Of 16 such
+#: products, kernels take 0.84 to 0.98 of the library's time up to here; from 1024 elements on, 0.87 to 1.25.
+_SHORT_SUM = 768
+#: Elements of which tensors that are concatenated are to have a multiple, so that a block of what is summed
+#: reads one of them.  Where it reads two, the kernel takes twice the library's time.
+_BORDER = 64
+
 #: Element types that were measured, and elements of a vector of them.
 _MEASURED, _VECTOR = ("bf16", "f16"), 8
 
@@ -75,16 +82,17 @@ def reads_weights_once(form: ProductForm, hardware: Hardware) -> bool:
     return 0 < form.m <= MOST_FEW and form.batch == 1 and large
 
 
-def margin(library: float, *, front: bool = False, in_turn: bool = False, few: bool = False) -> float:
+def margin(library: float, *, much: bool = False, in_turn: bool = False, few: bool = False) -> float:
     """The part of ``library`` microseconds, of the call and what is around it, that a kernel is to take at
-    most.  ``front``: whether kernels in front of the product are part of it.  ``in_turn``: whether its
-    programs go through blocks, for which the estimates fit best.  ``few``: as ``reads_weights_once`` says.
+    most.  ``much``: whether kernels in front of the product are part of it, or several tensors are read
+    behind it.  ``in_turn``: whether its programs go through blocks, for which the estimates fit best.
+    ``few``: as ``reads_weights_once`` says.
     """
-    if few and not front:
+    if few and not much:
         return _MARGIN_FEW
     if in_turn:
         return _MARGIN_IN_TURN
-    return _MARGIN if front or library < _LONG else _LONG_MARGIN
+    return _MARGIN if much or library < _LONG else _LONG_MARGIN
 
 
 def bounded_rows(product: Product, moved: Moved, known: Facts, hints: Mapping[str, int]) -> int | None:
@@ -118,7 +126,8 @@ def unmeasured(product: Product, moved: Moved, bounded: bool = False) -> Unmeasu
             return Unmeasured("strides", "rows of a factor do not start at multiples of 16 bytes")
     if product.is_of_images and left.strides[dims[0].index("k")].constant != 1:
         return Unmeasured("strides", "the channels of images do not lie side by side")
-    if (around := unmeasured_around(moved)) is not None:
+    summed = product.size("summed").constant or 0
+    if (around := unmeasured_around(moved, several=summed <= _SHORT_SUM)) is not None:
         return around
     if not bounded and min(product.size(role).constant or 0 for role in ("left", "right")) <= FEW:
         return Unmeasured(
@@ -127,11 +136,17 @@ def unmeasured(product: Product, moved: Moved, bounded: bool = False) -> Unmeasu
     return None
 
 
-def unmeasured_around(moved: Moved) -> Unmeasured | None:
-    """Why the estimates say nothing about what is around a product; None where they do."""
+def unmeasured_around(moved: Moved, several: bool = False) -> Unmeasured | None:
+    """Why the estimates say nothing about what is around a product; None where they do.  ``several``: whether
+    they do where several tensors as large as the result are read behind it.
+    """
     if moved.reduced:
         return Unmeasured("front", "what is computed in front of the product belongs to a reduction")
-    if moved.behind is not None and moved.behind.beside > 1:
+    if moved.border % _BORDER:
+        return Unmeasured(
+            "pieces", "what is concatenated in front of the product is computed, or no multiple of blocks"
+        )
+    if moved.behind is not None and moved.behind.beside > 1 and not several:
         return Unmeasured("beside", "more than one tensor as large as the result is read behind the product")
     return None
 

@@ -1,5 +1,6 @@
 """What is moved around a product: with it in one kernel, and with it as a call of its own."""
 
+import math
 from collections.abc import Mapping
 from dataclasses import field
 from typing import NamedTuple
@@ -11,12 +12,15 @@ from ...ir.sizes import stored_bytes
 from ...ir.storage import callee_name
 from ...ir.views import root_of, users_of
 from ...mlir import ir
+from ..kernel.concatenation import concatenation
 from .product import Product
 from .slots import slots_of
 
 _FACTORS = ("left", "right")
 #: Issue slots of casts.
 _CASTS = 2
+#: The most rows or columns of a block.
+_LARGEST_BLOCK = 256
 
 
 @dataclass(frozen=True)
@@ -28,8 +32,9 @@ class Moved:
     factors first; ``front_bytes``, in front of it.
     ``widened``: whether pointwise kernels make a factor from fewer bytes, such as weights of 8 bits.
     ``slots``: by ``left`` and ``right``, issue slots of what they compute of each element of a factor.
-    ``reduced``: whether more than casts lies between a reduction and a factor.  ``behind``: what is computed
-    of the result.
+    ``reduced``: whether more than casts lies between a reduction and a factor.  ``border``: tensors that are
+    concatenated to a factor have multiples of so many elements, 0 where none are; 1 where a kernel makes one
+    of them, and so selects values instead of addresses.  ``behind``: what is computed of the result.
     """
 
     fused_bytes: int
@@ -40,6 +45,7 @@ class Moved:
     slots: Mapping[str, int] = field(default_factory=dict)
     front_bytes: int = 0
     reduced: bool = False
+    border: int = 0
     behind: "Behind | None" = None
 
 
@@ -111,7 +117,7 @@ class Surroundings:
         """Of a product."""
         result = self._size(product.specs["result"])
         fused, call, launches, own, widened = result, result, 1, result, False
-        front, reduced, slots = 0, False, dict[str, int]()
+        front, reduced, border, slots = 0, False, 0, dict[str, int]()
         copied = product.copied
         for operand, spec in product.reads:
             size, (made, sources) = self._size(spec), self._made(operand)
@@ -131,6 +137,8 @@ class Surroundings:
             fused += read + (size if self.keeps(root_of(operand)) else 0)
             front += read + size
             roles = [r for r in _FACTORS if product.values[r] == operand]
+            if roles:
+                border = math.gcd(border, *(self._border(m, product, operand) for m in made))
             slots.update(dict.fromkeys(roles, made_slots))
             launches += 1
             widened |= bool(roles) and read < size
@@ -145,7 +153,7 @@ class Surroundings:
                 call += result
             if behind.kept:
                 fused += result
-        return Moved(fused, call + front, launches, own, widened, slots, front, reduced, behind)
+        return Moved(fused, call + front, launches, own, widened, slots, front, reduced, border, behind)
 
     def _made(self, value: ir.Value) -> tuple[list[ir.Operation], list[ir.Value]]:
         """The calls whose kernels compute ``value`` in the kernel of a product that reads it, and what is
@@ -162,6 +170,21 @@ class Surroundings:
                 calls.append(made)
                 pending += self.read_by(made)
         return calls, list(sources)
+
+    def _border(self, call: ir.Operation, product: Product, operand: ir.Value) -> int:
+        """Of what a call concatenates, as in ``Moved``; 0 where it concatenates nothing."""
+        found = concatenation(self.functions[callee_name(call)])
+        if found is None:
+            return 0
+        parts = [call.operands[n] for n in found.arguments]
+        if any(self.maker(part) is not None for part in parts):
+            return 1
+        sizes = [TensorSpec.of(part.type).sizes[found.dim].constant or 1 for part in parts[:-1]]
+        letters = {
+            product.dims[r][found.dim : found.dim + 1] for r in _FACTORS if product.values[r] == operand
+        }
+        along_sum = operand == call.results[0] and letters <= set(product.summed)
+        return math.gcd(*sizes) if along_sum or not any(n % _LARGEST_BLOCK for n in sizes) else 1
 
     def _behind(self, result: ir.Value, kept: bool) -> Behind:
         value, slots, beside = result, 0, 0

@@ -81,9 +81,10 @@ class ProductForm:
     ``left_slots``, ``right_slots``: scalar operations on each element of an operand before it is multiplied.
     ``sums``: products that share the blocks.  ``beside``: tensors of m x n elements that are read.
     ``behind``: scalar operations on each result.  ``streams``: whether descriptors can copy both factors and
-    the result.  ``images``: whether the left factor is images, whose points are the rows.  ``turned``:
-    whether the right factor does not lie along its columns; of a matrix times a vector, whether the matrix
-    does not lie along the sum.
+    the result.  ``border``: tensors that are concatenated to an operand have multiples of so many summed
+    elements; 0: none are.  ``images``: whether the left factor is images, whose points are the rows.
+    ``turned``: whether the right factor does not lie along its columns; of a matrix times a vector, whether
+    the matrix does not lie along the sum.
     """
 
     m: int
@@ -100,6 +101,7 @@ class ProductForm:
     beside: int = 0
     behind: int = 0
     streams: bool = False
+    border: int = 0
     images: bool = False
     turned: bool = False
 
@@ -131,11 +133,12 @@ class ProductForm:
 
     @property
     def summed(self) -> tuple[int, ...]:
-        """Blocks of what is summed."""
+        """Blocks of what is summed: those that lie in one tensor of an operand, if there are any."""
         wide = ELEMENT_BYTES[self.element]
         least = LEAST_BYTES if wide == 1 else LEAST_EXTENT
         blocks = (rows * ROW_BYTES // wide for rows in _SUMMED_ROWS)
-        return tuple(dict.fromkeys(max(least, min(block, ceil_power(self.k))) for block in blocks))
+        found = dict.fromkeys(max(least, min(block, ceil_power(self.k))) for block in blocks)
+        return tuple(block for block in found if self.border % block == 0) or tuple(found)
 
 
 @dataclass(frozen=True)

@@ -1,9 +1,11 @@
-"""Scalar kernels that concatenate tensors along one dim."""
+"""Concatenations in scalar kernels: values that are read of one of several tensors, by one coordinate."""
+
+from collections.abc import Mapping
 
 from ...base.dataclass import dataclass
 from ...index import Expr, const, parse, sym
 from ...ir.defining import defining_op, is_true
-from ...ir.kernel import kernel_dims, string, strings
+from ...ir.kernel import Kernel, kernel_dims, string, strings
 from ...ir.layout import TensorSpec
 from ...mlir import ir
 
@@ -16,6 +18,17 @@ _OPS = frozenset(
         "func.return",
     }
 )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Pieces:
+    """A value that the first of ``loads`` reads where the coordinate ``dim`` is below the first of ``ends``,
+    the next one where it is below the next end, and so on.  The last end is the extent of ``dim``.
+    """
+
+    dim: str
+    loads: tuple[ir.Operation, ...]
+    ends: tuple[int, ...]
 
 
 @dataclass(frozen=True)
@@ -38,25 +51,60 @@ def concatenation(kernel: ir.Operation) -> Concatenation | None:
     mode = string(store.attributes["mode"])
     if mode != "set" or walked != list(kernel_dims(kernel)) or not is_true(store.operands[2]):
         return None
-    parts = _parts(store.operands[1])
-    if len(parts) < 2 or any(load is None for load, _ in parts):
+    found = pieces(store.operands[1], kernel_dims(kernel))
+    if found is None or found.dim not in walked:
         return None
-    dims = {dim for _, (dim, _) in parts[:-1]}
-    if len(dims) != 1 or not dims <= set(walked):
-        return None
-    [dim] = dims
-    place = at.index(sym(dim))
-    ends = [*(end for _, (_, end) in parts[:-1]), kernel_dims(kernel)[dim].constant]
+    place = at.index(sym(found.dim))
     sizes = TensorSpec.of(store.results[0].type).sizes
     begin, arguments = 0, []
-    for (load, _), end in zip(parts, ends, strict=True):
-        if load is None or end is None or not _is_part(load, at, place, begin, end):
+    for load, end in zip(found.loads, found.ends, strict=True):
+        if not _is_part(load, at, place, begin, end):
             return None
         if TensorSpec.of(load.operands[0].type).sizes != _with(sizes, place, const(end - begin)):
             return None
         arguments.append(ir.BlockArgument(load.operands[0]).arg_number)
         begin = end
     return Concatenation(place, tuple(arguments))
+
+
+def read_by_pieces(kernel: Kernel) -> dict[ir.Operation, Pieces]:
+    """The selects of a kernel that make concatenations of tensors to which it does not write, and of whose
+    loads nothing else reads one.
+    """
+    found: dict[ir.Operation, Pieces] = {}
+    written = {access.argument for access in kernel.stores}
+    reads = {access.op: access.argument for access in kernel.loads}
+    inner = set[ir.Operation]()
+    for op in reversed([op.operation for op in kernel.func.regions[0].blocks[0].operations]):
+        known = pieces(op.results[0], kernel.dims) if op.name == "arith.select" and op not in inner else None
+        if known is None:
+            continue
+        users = [use.owner.operation for load in known.loads for use in load.results[0].uses]
+        inner |= {*users}
+        if len(users) == len(known.loads) and not written & {reads[load] for load in known.loads}:
+            found[op] = known
+    return found
+
+
+def pieces(value: ir.Value, dims: Mapping[str, Expr]) -> Pieces | None:
+    """The loads of which ``value`` is one, by a coordinate, each of which reads all points of its piece; None
+    for other values.  ``dims``: extents.
+    """
+    parts = _parts(value)
+    loads = tuple(load for load, _ in parts if load is not None)
+    bounded = {dim for _, (dim, _) in parts[:-1]}
+    if not len(loads) == len(parts) >= 2 or len(bounded) != 1 or not bounded <= set(dims):
+        return None
+    [dim] = bounded
+    last = dims[dim].constant
+    ends = (*(end for _, (_, end) in parts[:-1]), 0 if last is None else last)
+    begin = 0
+    for load, end in zip(loads, ends, strict=True):
+        whole = all(_holds(load.operands[1], dim, n) for n in (begin, end - 1))  # then in between as well
+        if begin >= end or not whole:
+            return None
+        begin = end
+    return Pieces(dim, loads, ends)
 
 
 #: A load, or None for any other value; the dim and its extent below which a point gets it.
@@ -98,12 +146,9 @@ def _compared(condition: ir.Value, predicate: int) -> Expr | None:
 
 
 def _is_part(load: ir.Operation, at: tuple[Expr, ...], place: int, begin: int, end: int) -> bool:
-    """Whether a load gives all elements of a tensor at the points of the result from ``begin`` to ``end``."""
-    loaded = tuple(parse(text) for text in strings(load.attributes["at"]))
+    """Whether a load reads a tensor at the points of the result from ``begin`` to ``end``."""
     inside = const(0) if end - begin == 1 else at[place] - begin
-    dim = str(at[place])
-    ends = (_holds(load.operands[1], dim, n) for n in (begin, end - 1))  # then in between as well
-    return begin < end and loaded == _with(at, place, inside) and all(ends)
+    return tuple(parse(text) for text in strings(load.attributes["at"])) == _with(at, place, inside)
 
 
 def _with(values: tuple[Expr, ...], place: int, value: Expr) -> tuple[Expr, ...]:

@@ -9,6 +9,7 @@ from functools import cached_property
 from ...base.dataclass import dataclass
 from ...base.hardware import Hardware
 from ...ir.kernel import over, string
+from ...ir.layout import ELEMENT_BYTES
 from ...ir.sizes import ceil_power
 from ...ir.tile import Axis, Tile
 from ...mlir import ir
@@ -24,11 +25,13 @@ from ..contraction.held import (
 from ..contraction.plan import contraction_plan
 from ..contraction.slots import slots_of
 from ..contraction.tiles import (
+    ROW_BYTES,
     Blocks,
     ProductForm,
     planned,
     ranked_blocks,
 )
+from ..kernel.concatenation import Pieces, read_by_pieces
 from ..kernel.shape import KernelShape
 from ..kernel.streams import streams_of, streams_of_weights
 from .choice import NoTiling, grid
@@ -137,7 +140,18 @@ class Products:
             beside=len(full),
             behind=self._behind({*rows.dims, *columns.dims}),
             streams=streams_of(kernel) is not None,
+            border=math.gcd(*(end for found in self._pieces for end in found.ends[:-1])),
         )
+
+    @cached_property
+    def _pieces(self) -> list[Pieces]:
+        """Operands that are read of several tensors, one behind the other along what is summed, where a block
+        of it can lie in one of them.
+        """
+        kernel, summed = self.shape.kernel, {d for c in self.summed for d in c.dims}
+        least = ROW_BYTES // ELEMENT_BYTES[str(kernel.products[0].operands[0].type)]
+        found = [known for known in read_by_pieces(kernel).values() if known.dim in summed]
+        return [known for known in found if not any(end % least for end in known.ends[:-1])]
 
     def _slots(self, operand: ir.Value) -> int:
         """Scalar operations on each element of an operand, from what is loaded."""
@@ -158,8 +172,11 @@ class Products:
         """Of a point of a side and of what is summed, in all that is loaded over both."""
         kernel = self.shape.kernel
         summed = {d for c in self.summed for d in c.dims}
+        others = {load for found in self._pieces for load in found.loads[1:]}  # a block reads one of them
         loads = [
-            a for a in kernel.loads if kernel.op_dims[a.op] & summed and {*side.dims} & kernel.op_dims[a.op]
+            a
+            for a in kernel.loads
+            if kernel.op_dims[a.op] & summed and {*side.dims} & kernel.op_dims[a.op] and a.op not in others
         ]
         return sum(self.shape.element_bytes(a) for a in loads) or 2
 

@@ -8,6 +8,9 @@ between a load and the product.  A value that is needed in two frames (a scale o
 in each.
 """
 
+from collections.abc import Mapping
+
+from ...analysis.kernel.concatenation import Pieces
 from ...base.dataclass import dataclass
 from ...ir.kernel import REDUCTIONS
 from ...ir.tile import Tile
@@ -16,6 +19,8 @@ from ..tile_plan import ASSERTS, STORES, KernelPlan, TilingError
 
 #: Axes of a tile with more than one point in a block, in the order of the tile's shape.
 Frame = tuple[int, ...]
+#: The operand of a load that says where it reads.
+_GUARD = 1
 
 
 @dataclass(frozen=True)
@@ -34,11 +39,11 @@ class Frames:
     ``of``: the frames in which code is emitted for an op.  The frame ``()`` is that of scalars, which all
     other frames see.  An op whose result nothing reads has none.  ``results``: of an op that crosses axes,
     which is emitted in one frame, the further frames that its results are moved to.  ``operands``: of each
-    product.
+    product.  ``pieces``: selects that are one load of several, which are not wanted by themselves.
     """
 
-    def __init__(self, plan: KernelPlan, tile: Tile) -> None:
-        self.plan = plan
+    def __init__(self, plan: KernelPlan, tile: Tile, pieces: Mapping[ir.Operation, Pieces]) -> None:
+        self.plan, self._pieces = plan, pieces
         self._vector = {i for i, axis in enumerate(tile.axes) if axis.block > 1}
         self.of: dict[ir.Operation, list[Frame]] = {}
         self.results: dict[ir.Operation, list[Frame]] = {}
@@ -70,7 +75,10 @@ class Frames:
         elif not own or op.name in (*STORES, *ASSERTS):
             wanted = [own]
         self.of[op] = wanted
-        for operand in op.operands:
+        read = op.operands
+        if op in self._pieces:
+            read = [v for load in self._pieces[op].loads for v in list(load.operands)[_GUARD + 1 :]]
+        for operand in read:
             self._want(operand, wanted)
 
     def _want(self, value: ir.Value, frames: list[Frame]) -> None:

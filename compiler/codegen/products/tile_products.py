@@ -5,6 +5,7 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from ...analysis.kernel.concatenation import Pieces, read_by_pieces
 from ...ir.defining import defining_op
 from ...ir.dialects import tt
 from ...ir.kernel import Kernel
@@ -13,6 +14,7 @@ from ...mlir import ir
 from ..folds.reduce import Values, reshaped
 from ..tile_accesses import OtherLanes, TileAccesses
 from ..tile_builder import shape_of
+from ..tile_ops import from_memory, to_memory
 from ..tile_plan import TilingError
 from .frames import Frame, Frames
 
@@ -25,7 +27,8 @@ class TileProducts(TileAccesses):
 
     def __init__(self, kernel: Kernel, tile: Tile) -> None:
         super().__init__(kernel, tile)
-        self.frames = Frames(self.plan, tile) if kernel.products else None
+        self.pieces = _pieces_of_blocks(kernel, tile) if kernel.products else {}
+        self.frames = Frames(self.plan, tile, self.pieces) if kernel.products else None
         self.frame: Frame = ()
         self.framed: dict[Frame, OtherLanes] = {}
         self._operand_frames: set[Frame] = set()
@@ -97,6 +100,22 @@ class TileProducts(TileAccesses):
             self.framed[frame].values = values
 
     # --- products -----------------------------------------------------------------------------------------
+    def _load_piece(self, op: ir.Operation, found: Pieces) -> None:
+        """Emits one load for all loads of a concatenation: a block lies in one piece, whose address is taken.
+        Tiles that are selected would be loaded into registers, and nothing would be multiplied meanwhile.
+        """
+        builder, axis = self.builder, self.tile.axis_of(found.dim)
+        shape, block = self.index.shape(self.plan.axes[op]), self.tile.axes[axis].block
+        *firsts, last = found.loads
+        address = builder.to(self._address(last, 3), shape)
+        for load, end in reversed([*zip(firsts, found.ends, strict=False)]):
+            inside = builder.cmpi("slt", self.index.blocks[axis], builder.constant(end // block, "i32"))
+            own = builder.to(self._address(load, 3), shape)
+            address = builder.create("arith.select", [own.type], [inside, own, address]).results[0]
+        other = to_memory(builder, self._operand(last.operands[2]))
+        value = builder.load(address, self.index.mask(self.plan.axes[op]), other)
+        self._set(op, [from_memory(builder, value, op.results[0].type)])
+
     def _fills_with_zeros(self) -> bool:
         return self.frame in self._operand_frames
 
@@ -119,6 +138,19 @@ class TileProducts(TileAccesses):
         return made
 
 
+def _pieces_of_blocks(kernel: Kernel, tile: Tile) -> dict[ir.Operation, Pieces]:
+    """The selects that make a concatenation of which each block of the tile lies in one piece."""
+    found = read_by_pieces(kernel)
+    axes = {op: tile.axes[tile.axis_of(known.dim)] for op, known in found.items()}
+    return {
+        op: known
+        for op, known in found.items()
+        if axes[op].kind != "resident"
+        and axes[op].dims == (known.dim,)
+        and not any(end % axes[op].block for end in known.ends[:-1])
+    }
+
+
 def _zero_where_masked(value: ir.Value) -> bool:
     """Whether a value is 0 in lanes that are no points: it is loaded with 0 for these, and only converted."""
     if isinstance(value.owner, ir.Block):
@@ -126,5 +158,7 @@ def _zero_where_masked(value: ir.Value) -> bool:
     op = value.owner.operation
     if op.name in _KEEPS_ZERO:
         return _zero_where_masked(op.operands[0])
+    if op.name == "arith.select":
+        return all(map(_zero_where_masked, list(op.operands)[1:]))
     other = defining_op(op.operands[2], "arith.constant") if op.name == "fuse.load" else None
     return other is not None and other.attributes["value"].value == 0

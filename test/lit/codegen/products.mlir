@@ -207,3 +207,73 @@ module attributes {fuse.device = "cpu"} {
     return %r : tensor<8xf32>
   }
 }
+
+// -----
+
+// Two tensors side by side: a block of what is summed lies in one of them, and is loaded from its address.
+// CHECK-LABEL: func.func private @side_by_side
+// CHECK: scf.for %[[BLOCK:[a-z0-9]*]] =
+// CHECK: %[[FIRST:.*]] = arith.cmpi slt, %[[BLOCK]], %c2_i32{{.*}} : i32
+// CHECK: %[[AT:.*]] = arith.select %[[FIRST]], %{{.*}}, %{{.*}} : tensor<16x64x!tt.ptr<bf16>>
+// CHECK-NEXT: %[[A:.*]] = "tt.load"(%[[AT]]) {operandSegmentSizes = array<i32: 1, 0, 0>}
+// CHECK: %[[B:.*]] = "tt.load"
+// CHECK-NOT: "tt.load"
+// CHECK: "tt.dot"(%[[A]], %[[B]],
+module attributes {fuse.device = "cpu"} {
+  func.func @main(%x: tensor<64x128xbf16>, %y: tensor<64x64xbf16>, %w: tensor<192x64xbf16>) -> tensor<64x64xf32> {
+    %o = "fuse.empty"() {syms = []} : () -> tensor<64x64xf32>
+    %z = call @side_by_side(%x, %y, %w, %o) : (tensor<64x128xbf16>, tensor<64x64xbf16>, tensor<192x64xbf16>, tensor<64x64xf32>) -> tensor<64x64xf32>
+    return %z : tensor<64x64xf32>
+  }
+  func.func private @side_by_side(%x: tensor<64x128xbf16>, %y: tensor<64x64xbf16>, %w: tensor<192x64xbf16>, %o: tensor<64x64xf32>) -> tensor<64x64xf32>
+      attributes {fuse.kernel, fuse.dims = {d0 = "64", d1 = "64", d2 = "192"}, fuse.ties = array<i64: 3>,
+                  fuse.tile = {axes = [{dims = ["d0"], block = 16 : i64, kind = "grid"}, {dims = ["d1"], block = 64 : i64, kind = "grid"}, {dims = ["d2"], block = 64 : i64, kind = "looped"}], num_warps = 4 : i64, num_stages = 3 : i64}} {
+    %true = arith.constant true
+    %zero = arith.constant 0.0 : bf16
+    %c0 = arith.constant 0 : i64
+    %i = "fuse.index"() {expr = "d2 - 128"} : () -> i64
+    %below = arith.cmpi slt, %i, %c0 : i64
+    %above = arith.cmpi sge, %i, %c0 : i64
+    %a0 = "fuse.load"(%x, %below, %zero) {at = ["d0", "d2"]} : (tensor<64x128xbf16>, i1, bf16) -> bf16
+    %a1 = "fuse.load"(%y, %above, %zero) {at = ["d0", "d2 - 128"]} : (tensor<64x64xbf16>, i1, bf16) -> bf16
+    %a = arith.select %below, %a0, %a1 : bf16
+    %b = "fuse.load"(%w, %true, %zero) {at = ["d2", "d1"]} : (tensor<192x64xbf16>, i1, bf16) -> bf16
+    %s = "fuse.dot"(%a, %b) {over = ["d2"]} : (bf16, bf16) -> f32
+    %r = "fuse.store"(%o, %s, %true) {at = ["d0", "d1"], mode = "set"} : (tensor<64x64xf32>, f32, i1) -> tensor<64x64xf32>
+    return %r : tensor<64x64xf32>
+  }
+}
+
+// -----
+
+// Must not fire: a block has points of both tensors.
+// CHECK-LABEL: func.func private @cut_in_a_block
+// CHECK-NOT: arith.select {{.*}}!tt.ptr
+// CHECK: %[[X:.*]] = "tt.load"({{.*}}) {operandSegmentSizes = array<i32: 1, 1, 1>}
+// CHECK: %[[Y:.*]] = "tt.load"({{.*}}) {operandSegmentSizes = array<i32: 1, 1, 1>}
+// CHECK: %[[A:.*]] = arith.select %{{.*}}, %[[X]], %[[Y]] : tensor<16x64xi1>, tensor<16x64xbf16>
+// CHECK: "tt.dot"(%[[A]],
+module attributes {fuse.device = "cpu"} {
+  func.func @main(%x: tensor<64x96xbf16>, %y: tensor<64x96xbf16>, %w: tensor<192x64xbf16>) -> tensor<64x64xf32> {
+    %o = "fuse.empty"() {syms = []} : () -> tensor<64x64xf32>
+    %z = call @cut_in_a_block(%x, %y, %w, %o) : (tensor<64x96xbf16>, tensor<64x96xbf16>, tensor<192x64xbf16>, tensor<64x64xf32>) -> tensor<64x64xf32>
+    return %z : tensor<64x64xf32>
+  }
+  func.func private @cut_in_a_block(%x: tensor<64x96xbf16>, %y: tensor<64x96xbf16>, %w: tensor<192x64xbf16>, %o: tensor<64x64xf32>) -> tensor<64x64xf32>
+      attributes {fuse.kernel, fuse.dims = {d0 = "64", d1 = "64", d2 = "192"}, fuse.ties = array<i64: 3>,
+                  fuse.tile = {axes = [{dims = ["d0"], block = 16 : i64, kind = "grid"}, {dims = ["d1"], block = 64 : i64, kind = "grid"}, {dims = ["d2"], block = 64 : i64, kind = "looped"}], num_warps = 4 : i64, num_stages = 3 : i64}} {
+    %true = arith.constant true
+    %zero = arith.constant 0.0 : bf16
+    %c0 = arith.constant 0 : i64
+    %i = "fuse.index"() {expr = "d2 - 96"} : () -> i64
+    %below = arith.cmpi slt, %i, %c0 : i64
+    %above = arith.cmpi sge, %i, %c0 : i64
+    %a0 = "fuse.load"(%x, %below, %zero) {at = ["d0", "d2"]} : (tensor<64x96xbf16>, i1, bf16) -> bf16
+    %a1 = "fuse.load"(%y, %above, %zero) {at = ["d0", "d2 - 96"]} : (tensor<64x96xbf16>, i1, bf16) -> bf16
+    %a = arith.select %below, %a0, %a1 : bf16
+    %b = "fuse.load"(%w, %true, %zero) {at = ["d2", "d1"]} : (tensor<192x64xbf16>, i1, bf16) -> bf16
+    %s = "fuse.dot"(%a, %b) {over = ["d2"]} : (bf16, bf16) -> f32
+    %r = "fuse.store"(%o, %s, %true) {at = ["d0", "d1"], mode = "set"} : (tensor<64x64xf32>, f32, i1) -> tensor<64x64xf32>
+    return %r : tensor<64x64xf32>
+  }
+}

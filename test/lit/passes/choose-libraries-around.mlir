@@ -174,3 +174,144 @@ module attributes {fuse.device = "cuda:0"} {
   }
   func.func private @read_by_two(tensor<64x4096xbf16>, tensor<4096x4096xbf16>) -> tensor<64x4096xbf16> attributes {fuse.args = [#fuse.arg<0 : i64>, #fuse.arg<1 : i64>], fuse.extern = "aten.mm.default", fuse.kwargs = {}}
 }
+
+// -----
+
+// Two tensors side by side, each a multiple of a block: the kernel reads them where they are.
+// CHECK: passed: choose-libraries: kernel, {{.*}}@side_by_side becomes a kernel
+module attributes {fuse.device = "cuda:0"} {
+  func.func @main(%x: tensor<16384x1024xbf16>, %y: tensor<16384x512xbf16>, %w: tensor<1536x1024xbf16>) -> tensor<16384x1024xbf16> {
+    %e = "fuse.empty"() {syms = []} : () -> tensor<16384x1536xbf16>
+    %c = call @cat(%x, %y, %e) : (tensor<16384x1024xbf16>, tensor<16384x512xbf16>, tensor<16384x1536xbf16>) -> tensor<16384x1536xbf16>
+    %z = call @side_by_side(%c, %w) : (tensor<16384x1536xbf16>, tensor<1536x1024xbf16>) -> tensor<16384x1024xbf16>
+    return %z : tensor<16384x1024xbf16>
+  }
+  func.func private @cat(%x0: tensor<16384x1024xbf16>, %x1: tensor<16384x512xbf16>, %o: tensor<16384x1536xbf16>) -> tensor<16384x1536xbf16> attributes {fuse.kernel, fuse.dims = {d0 = "16384", d1 = "1536"}, fuse.ties = array<i64: 2>} {
+    %true = arith.constant true
+    %zero = arith.constant 0.0 : bf16
+    %c0 = arith.constant 0 : i64
+    %i = "fuse.index"() {expr = "d1 - 1024"} : () -> i64
+    %below = arith.cmpi slt, %i, %c0 : i64
+    %above = arith.cmpi sge, %i, %c0 : i64
+    %a = "fuse.load"(%x0, %below, %zero) {at = ["d0", "d1"]} : (tensor<16384x1024xbf16>, i1, bf16) -> bf16
+    %b = "fuse.load"(%x1, %above, %zero) {at = ["d0", "d1 - 1024"]} : (tensor<16384x512xbf16>, i1, bf16) -> bf16
+    %v = arith.select %below, %a, %b : bf16
+    %r = "fuse.store"(%o, %v, %true) {at = ["d0", "d1"], mode = "set"} : (tensor<16384x1536xbf16>, bf16, i1) -> tensor<16384x1536xbf16>
+    return %r : tensor<16384x1536xbf16>
+  }
+  func.func private @side_by_side(tensor<16384x1536xbf16>, tensor<1536x1024xbf16>) -> tensor<16384x1024xbf16> attributes {fuse.extern = "aten.mm.default", fuse.args = [#fuse.arg<0 : i64>, #fuse.arg<1 : i64>], fuse.kwargs = {}}
+}
+
+// -----
+
+// Must not fire: a block of what is summed would read both tensors.
+// CHECK: missed: choose-libraries: pieces, {{.*}}@cut_in_a_block is the library's: what is concatenated in front of the product is computed, or no multiple of blocks
+module attributes {fuse.device = "cuda:0"} {
+  func.func @main(%x: tensor<16384x1000xbf16>, %y: tensor<16384x536xbf16>, %w: tensor<1536x1024xbf16>) -> tensor<16384x1024xbf16> {
+    %e = "fuse.empty"() {syms = []} : () -> tensor<16384x1536xbf16>
+    %c = call @cat(%x, %y, %e) : (tensor<16384x1000xbf16>, tensor<16384x536xbf16>, tensor<16384x1536xbf16>) -> tensor<16384x1536xbf16>
+    %z = call @cut_in_a_block(%c, %w) : (tensor<16384x1536xbf16>, tensor<1536x1024xbf16>) -> tensor<16384x1024xbf16>
+    return %z : tensor<16384x1024xbf16>
+  }
+  func.func private @cat(%x0: tensor<16384x1000xbf16>, %x1: tensor<16384x536xbf16>, %o: tensor<16384x1536xbf16>) -> tensor<16384x1536xbf16> attributes {fuse.kernel, fuse.dims = {d0 = "16384", d1 = "1536"}, fuse.ties = array<i64: 2>} {
+    %true = arith.constant true
+    %zero = arith.constant 0.0 : bf16
+    %c0 = arith.constant 0 : i64
+    %i = "fuse.index"() {expr = "d1 - 1000"} : () -> i64
+    %below = arith.cmpi slt, %i, %c0 : i64
+    %above = arith.cmpi sge, %i, %c0 : i64
+    %a = "fuse.load"(%x0, %below, %zero) {at = ["d0", "d1"]} : (tensor<16384x1000xbf16>, i1, bf16) -> bf16
+    %b = "fuse.load"(%x1, %above, %zero) {at = ["d0", "d1 - 1000"]} : (tensor<16384x536xbf16>, i1, bf16) -> bf16
+    %v = arith.select %below, %a, %b : bf16
+    %r = "fuse.store"(%o, %v, %true) {at = ["d0", "d1"], mode = "set"} : (tensor<16384x1536xbf16>, bf16, i1) -> tensor<16384x1536xbf16>
+    return %r : tensor<16384x1536xbf16>
+  }
+  func.func private @cut_in_a_block(tensor<16384x1536xbf16>, tensor<1536x1024xbf16>) -> tensor<16384x1024xbf16> attributes {fuse.extern = "aten.mm.default", fuse.args = [#fuse.arg<0 : i64>, #fuse.arg<1 : i64>], fuse.kwargs = {}}
+}
+
+// -----
+
+// Must not fire: one of the tensors is computed, so that values would be selected and not addresses.
+// CHECK: missed: choose-libraries: pieces, {{.*}}@one_computed is the library's: what is concatenated
+module attributes {fuse.device = "cuda:0"} {
+  func.func @main(%x: tensor<16384x1024xbf16>, %y: tensor<16384x512xbf16>, %w: tensor<1536x1024xbf16>) -> tensor<16384x1024xbf16> {
+    %f = "fuse.empty"() {syms = []} : () -> tensor<16384x1024xbf16>
+    %x1 = call @relu(%x, %f) : (tensor<16384x1024xbf16>, tensor<16384x1024xbf16>) -> tensor<16384x1024xbf16>
+    %e = "fuse.empty"() {syms = []} : () -> tensor<16384x1536xbf16>
+    %c = call @cat(%x1, %y, %e) : (tensor<16384x1024xbf16>, tensor<16384x512xbf16>, tensor<16384x1536xbf16>) -> tensor<16384x1536xbf16>
+    %z = call @one_computed(%c, %w) : (tensor<16384x1536xbf16>, tensor<1536x1024xbf16>) -> tensor<16384x1024xbf16>
+    return %z : tensor<16384x1024xbf16>
+  }
+  func.func private @relu(%x0: tensor<16384x1024xbf16>, %o: tensor<16384x1024xbf16>) -> tensor<16384x1024xbf16> attributes {fuse.kernel, fuse.dims = {d0 = "16384", d1 = "1024"}, fuse.ties = array<i64: 1>} {
+    %true = arith.constant true
+    %zero = arith.constant 0.0 : bf16
+    %v = "fuse.load"(%x0, %true, %zero) {at = ["d0", "d1"]} : (tensor<16384x1024xbf16>, i1, bf16) -> bf16
+    %w = arith.maximumf %v, %zero : bf16
+    %r = "fuse.store"(%o, %w, %true) {at = ["d0", "d1"], mode = "set"} : (tensor<16384x1024xbf16>, bf16, i1) -> tensor<16384x1024xbf16>
+    return %r : tensor<16384x1024xbf16>
+  }
+  func.func private @cat(%x0: tensor<16384x1024xbf16>, %x1: tensor<16384x512xbf16>, %o: tensor<16384x1536xbf16>) -> tensor<16384x1536xbf16> attributes {fuse.kernel, fuse.dims = {d0 = "16384", d1 = "1536"}, fuse.ties = array<i64: 2>} {
+    %true = arith.constant true
+    %zero = arith.constant 0.0 : bf16
+    %c0 = arith.constant 0 : i64
+    %i = "fuse.index"() {expr = "d1 - 1024"} : () -> i64
+    %below = arith.cmpi slt, %i, %c0 : i64
+    %above = arith.cmpi sge, %i, %c0 : i64
+    %a = "fuse.load"(%x0, %below, %zero) {at = ["d0", "d1"]} : (tensor<16384x1024xbf16>, i1, bf16) -> bf16
+    %b = "fuse.load"(%x1, %above, %zero) {at = ["d0", "d1 - 1024"]} : (tensor<16384x512xbf16>, i1, bf16) -> bf16
+    %v = arith.select %below, %a, %b : bf16
+    %r = "fuse.store"(%o, %v, %true) {at = ["d0", "d1"], mode = "set"} : (tensor<16384x1536xbf16>, bf16, i1) -> tensor<16384x1536xbf16>
+    return %r : tensor<16384x1536xbf16>
+  }
+  func.func private @one_computed(tensor<16384x1536xbf16>, tensor<1536x1024xbf16>) -> tensor<16384x1024xbf16> attributes {fuse.extern = "aten.mm.default", fuse.args = [#fuse.arg<0 : i64>, #fuse.arg<1 : i64>], fuse.kwargs = {}}
+}
+
+// -----
+
+// Two tensors as large as the result are read behind a short sum.
+// CHECK: passed: choose-libraries: kernel, {{.*}}@short_sum becomes a kernel
+module attributes {fuse.device = "cuda:0"} {
+  func.func @main(%x: tensor<131072x256xbf16>, %w: tensor<256x64xbf16>, %m: tensor<131072x64xbf16>, %n: tensor<131072x64xbf16>) -> tensor<131072x64xbf16> {
+    %y = call @short_sum(%x, %w) : (tensor<131072x256xbf16>, tensor<256x64xbf16>) -> tensor<131072x64xbf16>
+    %e1 = "fuse.empty"() {syms = []} : () -> tensor<131072x64xbf16>
+    %z = call @behind(%y, %m, %n, %e1) : (tensor<131072x64xbf16>, tensor<131072x64xbf16>, tensor<131072x64xbf16>, tensor<131072x64xbf16>) -> tensor<131072x64xbf16>
+    return %z : tensor<131072x64xbf16>
+  }
+  func.func private @behind(%x0: tensor<131072x64xbf16>, %x1: tensor<131072x64xbf16>, %x2: tensor<131072x64xbf16>, %o: tensor<131072x64xbf16>) -> tensor<131072x64xbf16> attributes {fuse.kernel, fuse.dims = {d0 = "131072", d1 = "64"}, fuse.ties = array<i64: 3>} {
+    %true = arith.constant true
+    %zero = arith.constant 0.0 : bf16
+    %v0 = "fuse.load"(%x0, %true, %zero) {at = ["d0", "d1"]} : (tensor<131072x64xbf16>, i1, bf16) -> bf16
+    %v1 = "fuse.load"(%x1, %true, %zero) {at = ["d0", "d1"]} : (tensor<131072x64xbf16>, i1, bf16) -> bf16
+    %v2 = "fuse.load"(%x2, %true, %zero) {at = ["d0", "d1"]} : (tensor<131072x64xbf16>, i1, bf16) -> bf16
+    %p = arith.mulf %v0, %v1 : bf16
+    %s = arith.addf %p, %v2 : bf16
+    %r = "fuse.store"(%o, %s, %true) {at = ["d0", "d1"], mode = "set"} : (tensor<131072x64xbf16>, bf16, i1) -> tensor<131072x64xbf16>
+    return %r : tensor<131072x64xbf16>
+  }
+  func.func private @short_sum(tensor<131072x256xbf16>, tensor<256x64xbf16>) -> tensor<131072x64xbf16> attributes {fuse.extern = "aten.mm.default", fuse.args = [#fuse.arg<0 : i64>, #fuse.arg<1 : i64>], fuse.kwargs = {}}
+}
+
+// -----
+
+// Must not fire: behind a longer sum.
+// CHECK: missed: choose-libraries: beside, {{.*}}@longer_sum is the library's: more than one tensor as large as the result is read behind the product
+module attributes {fuse.device = "cuda:0"} {
+  func.func @main(%x: tensor<131072x1024xbf16>, %w: tensor<1024x64xbf16>, %m: tensor<131072x64xbf16>, %n: tensor<131072x64xbf16>) -> tensor<131072x64xbf16> {
+    %y = call @longer_sum(%x, %w) : (tensor<131072x1024xbf16>, tensor<1024x64xbf16>) -> tensor<131072x64xbf16>
+    %e1 = "fuse.empty"() {syms = []} : () -> tensor<131072x64xbf16>
+    %z = call @behind(%y, %m, %n, %e1) : (tensor<131072x64xbf16>, tensor<131072x64xbf16>, tensor<131072x64xbf16>, tensor<131072x64xbf16>) -> tensor<131072x64xbf16>
+    return %z : tensor<131072x64xbf16>
+  }
+  func.func private @behind(%x0: tensor<131072x64xbf16>, %x1: tensor<131072x64xbf16>, %x2: tensor<131072x64xbf16>, %o: tensor<131072x64xbf16>) -> tensor<131072x64xbf16> attributes {fuse.kernel, fuse.dims = {d0 = "131072", d1 = "64"}, fuse.ties = array<i64: 3>} {
+    %true = arith.constant true
+    %zero = arith.constant 0.0 : bf16
+    %v0 = "fuse.load"(%x0, %true, %zero) {at = ["d0", "d1"]} : (tensor<131072x64xbf16>, i1, bf16) -> bf16
+    %v1 = "fuse.load"(%x1, %true, %zero) {at = ["d0", "d1"]} : (tensor<131072x64xbf16>, i1, bf16) -> bf16
+    %v2 = "fuse.load"(%x2, %true, %zero) {at = ["d0", "d1"]} : (tensor<131072x64xbf16>, i1, bf16) -> bf16
+    %p = arith.mulf %v0, %v1 : bf16
+    %s = arith.addf %p, %v2 : bf16
+    %r = "fuse.store"(%o, %s, %true) {at = ["d0", "d1"], mode = "set"} : (tensor<131072x64xbf16>, bf16, i1) -> tensor<131072x64xbf16>
+    return %r : tensor<131072x64xbf16>
+  }
+  func.func private @longer_sum(tensor<131072x1024xbf16>, tensor<1024x64xbf16>) -> tensor<131072x64xbf16> attributes {fuse.extern = "aten.mm.default", fuse.args = [#fuse.arg<0 : i64>, #fuse.arg<1 : i64>], fuse.kwargs = {}}
+}

@@ -44,6 +44,17 @@ GATE = """load u[d2, d1] -> b2
 RESIDUAL = "load y[d0, d1] -> yv\n%ye = arith.extf %yv : bf16 to f32\n%g = arith.addf %c, %ye : f32\n"
 SCALED = "load v[d0] -> vv\n%g = arith.mulf %c, %vv : f32\n"
 RELU = "%z = arith.constant 0.0 : bf16\nload x[d0, d2] -> a0\n%a = arith.maximumf %a0, %z : bf16\n"
+#: The left operand: 1024 columns of x, then 512 of y.
+PIECES = """%border = "fuse.index"() {expr = "d2 - 1024"} : () -> i64
+%i0 = arith.constant 0 : i64
+%z = arith.constant 0.0 : bf16
+%below = arith.cmpi slt, %border, %i0 : i64
+%above = arith.cmpi sge, %border, %i0 : i64
+%ax = "fuse.load"(%x, %below, %z) {at = ["d0", "d2"]} : (tensor<4096x1024xbf16>, i1, bf16) -> bf16
+%ay = "fuse.load"(%y, %above, %z) {at = ["d0", "d2 - 1024"]} : (tensor<4096x512xbf16>, i1, bf16) -> bf16
+%a = arith.select %below, %ax, %ay : bf16
+load w[d2, d1] -> b
+"""
 WIDENED = "load w[d2, d1] -> b8\n%b = arith.sitofp %b8 : i8 to bf16\n"
 SOFTMAX = """fold max c[d1] -> mx : f32
 %cc = arith.subf %c, %mx : f32
@@ -128,6 +139,19 @@ def test_tensor_cores_multiply_while_operands_are_copied(name: str, tmp_path: Pa
         assert "cp.async.bulk.tensor" in cubin.ptx and "mbarrier.try_wait" in cubin.ptx
     else:
         assert re.search(r"cp\.async\.wait_group\s+[1-9]", cubin.ptx), "it waits for each copy"
+
+
+def test_two_tensors_side_by_side_are_copied_like_one(tmp_path: Path) -> None:
+    """Where tiles of both were loaded and one was selected, it went through registers, and each of the four
+    products of a step was waited for.
+    """
+    sizes = {"x": (4096, 1024), "y": (4096, 512)}
+    tensors = {name: tensor(*size, element="bf16") for name, size in sizes.items()}
+    cubin = compiled(product(4096, 4096, 1536, PIECES + DOT + STORE, **tensors))
+    assert usage(cubin, tmp_path).spilled == 0
+    assert cubin.ptx.count("wgmma.mma_async") == 4
+    assert re.findall(r"wgmma\.wait_group\.sync\.aligned\s+(\d)", cubin.ptx) == ["1", "0"]
+    assert re.search(r"cp\.async\.wait_group\s+[1-9]", cubin.ptx), "it waits for each copy"
 
 
 @pytest.mark.parametrize("case", [BATCH, CHAIN], ids=["batch", "product of a softmax of a product"])
