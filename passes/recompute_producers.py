@@ -24,6 +24,9 @@ from .helpers.program import Program
 from .helpers.results import drop_results
 from .pass_base import AnalysisPass, hardware_of
 
+#: Operands of a load at coordinates: a tensor, a guard, and what is read where that does not hold.
+_PLAIN_LOAD = 3
+
 
 @dataclass(frozen=True)
 class RecomputeProducers(AnalysisPass):
@@ -51,11 +54,13 @@ class RecomputeProducers(AnalysisPass):
     FX nodes of that alone: the normalised rows of the backward kernel of a layer norm, without its sums.
 
     Runs after fusion, so that it sees only what stayed apart.  Does not fire where the tensor needs a
-    reduction, a scan or random numbers; on producers with asserts, or that store into anything but fresh
-    empties; where something later overwrites what the producer reads, or an extern op writes to the tensor;
-    where inputs would live longer by more bytes than the tensor takes; nor where a rule of
-    ``compiler/analysis/fusion/rules.py`` keeps the copy and the reader apart, or where ``fusions``, the table
-    that the fusing passes read, says that the producer and a reader were measured to be better apart.
+    reduction, a scan or random numbers; on producers that store into anything but fresh empties; on those
+    that assert something, unless they have other results, with which they still run, and the tensor needs
+    nothing at loaded indices, which its copy would not check; where something later overwrites what the
+    producer reads, or an extern op writes to the tensor; where inputs would live longer by more bytes than
+    the tensor takes; nor where a rule of ``compiler/analysis/fusion/rules.py`` keeps the copy and the reader
+    apart, or where ``fusions``, the table that the fusing passes read, says that the producer and a reader
+    were measured to be better apart.
 
     Remarks: ``passed: recomputed``, with the bytes and microseconds saved.  Raises PassError on a table that
     cannot be read.
@@ -168,7 +173,7 @@ class _Uses:
         graph = self.graph
         for node, summary in graph.summaries.items():
             made = graph.deps.nodes[node]
-            if summary.asserts or not all(graph.is_fresh(d) for d in made.destinations):
+            if not all(graph.is_fresh(d) for d in made.destinations):
                 continue
             for write in summary.writes:
                 tensor = self._tensor(node, summary, write.result) if write.is_plain else None
@@ -188,7 +193,10 @@ class _Uses:
         assert made.callee is not None, "a kernel"
         if made.name not in self._bodies:
             self._bodies[made.name] = _Body.of(made.callee)
-        needed, loaded = self._bodies[made.name].needed(result)
+        body = self._bodies[made.name]
+        if summary.asserts and (len(made.results) == 1 or body.looks_up(result)):
+            return None
+        needed, loaded = body.needed(result)
         if any(name in needed for name in ("fuse.rand", *(c.op for c in summary.crossings))):
             return None
         inputs = tuple(dict.fromkeys(made.operands[a] for a in loaded))
@@ -216,16 +224,19 @@ def _apart(tensors: list[_Tensor]) -> list[_Tensor]:
 
 @dataclass(frozen=True)
 class _Body:
-    """The ops of a kernel in order: their names, the arguments that they load, what each needs (as bits)."""
+    """The ops of a kernel in order: their names, the arguments that they load, those that load at loaded
+    indices, what each needs (as bits).
+    """
 
     names: list[str]
     loads: dict[int, int]
+    lookups: set[int]
     masks: list[int]
     returned: list[int]  #: by result, the op that stores it
 
     @staticmethod
     def of(kernel: ir.Operation) -> "_Body":
-        body = _Body([], {}, [], [])
+        body = _Body([], {}, set(), [], [])
         made: dict[ir.Value, int] = {}
         for number, op in enumerate(kernel_body(kernel)):
             operands = list(op.operands)
@@ -238,9 +249,16 @@ class _Body:
             made.update((result, number) for result in op.results)
             if op.name == "fuse.load":
                 body.loads[number] = ir.BlockArgument(operands[0]).arg_number
+                if len(operands) > _PLAIN_LOAD:
+                    body.lookups.add(number)
             elif op.name == "func.return":
                 body.returned.extend(made[value] for value in operands)
         return body
+
+    def looks_up(self, result: int) -> bool:
+        """Whether something that runs for one result is loaded at loaded indices."""
+        mask = self.masks[self.returned[result]]
+        return any(mask >> number & 1 for number in self.lookups)
 
     def needed(self, result: int) -> tuple[Counter[str], list[int]]:
         """What runs for one result: how many ops of each name, and the numbers of the loaded arguments."""
@@ -275,7 +293,7 @@ class _Copy:
         program.callers[producer.name] += 1
         live = [value == tensor.value for value in producer.results]
         if not all(live):
-            call = drop_results(program, call, program.callee(call), live)
+            call = drop_results(program, call, program.callee(call), live, asserts=False)
         copy = _Copy(tensor, graph.deps.values[tensor.value], call, user)
         copy._read(copy.original, call.results[0])
         return copy

@@ -13,9 +13,10 @@ _STAY = ("fuse.store", *ASSERTS)
 
 
 def drop_results(
-    program: Program, call: ir.Operation, kernel: ir.Operation, live: list[bool]
+    program: Program, call: ir.Operation, kernel: ir.Operation, live: list[bool], *, asserts: bool = True
 ) -> ir.Operation:
-    """Removes unused results of a kernel, with their stores and the arguments that only those needed.
+    """Removes unused results of a kernel, with their stores and the arguments that only those needed, and
+    unless ``asserts`` what it asserts.
 
     Returns the new call, which is the only one of its kernel.  An FX node of which nothing is left disappears
     from the names and locations of both.
@@ -35,10 +36,11 @@ def drop_results(
     kept_values = [v for v, keep in zip(end.operands, live, strict=True) if keep]
     ir.Operation.create("func.return", [], kept_values, loc=end.location, ip=ir.InsertionPoint(end))
     end.erase()
-    nodes = _lost_nodes(body[:-1], [store for store, keep in zip(stores, live, strict=True) if not keep])
-    for store, keep in zip(stores, live, strict=True):
-        if not keep:
-            store.erase()
+    lost_ops = [store for store, keep in zip(stores, live, strict=True) if not keep]
+    lost_ops += [op for op in body[:-1] if not asserts and op.name in ASSERTS]
+    nodes = _lost_nodes(body[:-1], lost_ops)
+    for op in lost_ops:
+        op.erase()
     _name_again(program, call, kernel, nodes)
     types = [t for t, keep in zip(types, live, strict=True) if keep]
     set_signature(kernel, types, argument_attributes(kernel))

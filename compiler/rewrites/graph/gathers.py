@@ -13,8 +13,8 @@ and two sums of the row, it keeps the log-softmax of all classes out of memory. 
 run on the gathered elements, so no number changes.
 
 It fires on ``aten.gather`` along one dim of the result of a pointwise op, where the index has the extents of
-the source in the other dims and no more points than the source along that dim.  A view between the two moves
-in front of the op.
+the source in the other dims and no more points than the source along that dim.  A view between the two, or
+one that exchanges dims, moves in front of the op.
 
 It does not fire where two operands vary along the dim, as two gathers would read more; where the op changes
 more than the element type (``_to_copy`` to another device); on other ops; nor for sizes that are unknown
@@ -35,10 +35,18 @@ from ..rewriting import rewrite
 _aten = torch.ops.aten
 #: Ops that compute each element from the elements of their tensor arguments at the same place.
 _POINTWISE: frozenset[Any] = frozenset(
-    {_aten.sub.Tensor, _aten.add.Tensor, _aten.mul.Tensor, _aten.div.Tensor, _aten._to_copy.default}
-)
-#: Ops that give the same elements another shape.
-_VIEWS: frozenset[Any] = frozenset({_aten.view.default, _aten._unsafe_view.default, _aten.reshape.default})
+    {
+        _aten.sub.Tensor, _aten.add.Tensor, _aten.mul.Tensor, _aten.div.Tensor, _aten._to_copy.default,
+        _aten.clone.default,
+    }
+)  # fmt: skip
+#: Ops that give the same elements another shape, or their dims another order.
+_VIEWS: frozenset[Any] = frozenset(
+    {
+        _aten.view.default, _aten._unsafe_view.default, _aten.reshape.default, _aten.permute.default,
+        _aten.transpose.int, _aten.t.default,
+    }
+)  # fmt: skip
 
 
 @rewrite("gathers", "a gather reads the operands of a pointwise op instead of its result")

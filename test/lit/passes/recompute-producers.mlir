@@ -303,3 +303,124 @@ module attributes {fuse.device = "cpu"} {
 // expected-error @+1 {{the module has no function @main}}
 module attributes {fuse.device = "cpu"} {
 }
+
+// -----
+
+// A kernel that asserts something stores twice what it reads, and its total.  It asserts as before; sums of eight compute the
+// double alone.
+// CHECK-LABEL: func.func @main(
+// CHECK-SAME: %[[X:[^:]*]]:
+// CHECK: call @total(
+// CHECK: %[[A:.*]] = call @total_1(%[[X]], %{{.*}}) {fuse.group = 0 : i64}
+// CHECK-NEXT: call @eights(%[[A]], %{{.*}}) {fuse.group = 0 : i64}
+// CHECK: func.func private @total(
+// CHECK: fuse.device_assert
+// CHECK: func.func private @total_1
+// CHECK-NOT: fuse.device_assert
+// CHECK: return
+module attributes {fuse.device = "cpu"} {
+  func.func @main(%x: tensor<4096xf32>) -> (tensor<f32>, tensor<512xf32>) {
+    %o = "fuse.empty"() {syms = []} : () -> tensor<4096xf32>
+    %p = "fuse.empty"() {syms = []} : () -> tensor<f32>
+    %q = "fuse.empty"() {syms = []} : () -> tensor<512xf32>
+    %s:2 = call @total(%x, %o, %p) : (tensor<4096xf32>, tensor<4096xf32>, tensor<f32>) -> (tensor<4096xf32>, tensor<f32>)
+    %d = call @eights(%s#0, %q) : (tensor<4096xf32>, tensor<512xf32>) -> tensor<512xf32>
+    return %s#1, %d : tensor<f32>, tensor<512xf32>
+  }
+  func.func private @total(%x: tensor<4096xf32>, %o: tensor<4096xf32>, %p: tensor<f32>) -> (tensor<4096xf32>, tensor<f32>) attributes {fuse.kernel, fuse.dims = {d0 = "4096"}, fuse.ties = array<i64: 1, 2>} {
+    %true = arith.constant true
+    %zero = arith.constant 0.0 : f32
+    %v = "fuse.load"(%x, %true, %zero) {at = ["d0"]} : (tensor<4096xf32>, i1, f32) -> f32
+    %positive = arith.cmpf ogt, %v, %zero : f32
+    "fuse.device_assert"(%positive, %true) {message = "not positive"} : (i1, i1) -> ()
+    %r = arith.addf %v, %v : f32
+    %out = "fuse.store"(%o, %r, %true) {at = ["d0"], mode = "set"} : (tensor<4096xf32>, f32, i1) -> tensor<4096xf32>
+    %t = "fuse.reduce"(%r) {kind = "sum", over = ["d0"]} : (f32) -> f32
+    %all = "fuse.store"(%p, %t, %true) {at = [], mode = "set"} : (tensor<f32>, f32, i1) -> tensor<f32>
+    return %out, %all : tensor<4096xf32>, tensor<f32>
+  }
+  func.func private @eights(%x: tensor<4096xf32>, %o: tensor<512xf32>) -> tensor<512xf32> attributes {fuse.kernel, fuse.dims = {d0 = "512", d1 = "8"}, fuse.ties = array<i64: 1>} {
+    %true = arith.constant true
+    %zero = arith.constant 0.0 : f32
+    %v = "fuse.load"(%x, %true, %zero) {at = ["d0*8 + d1"]} : (tensor<4096xf32>, i1, f32) -> f32
+    %s = "fuse.reduce"(%v) {kind = "sum", over = ["d1"]} : (f32) -> f32
+    %out = "fuse.store"(%o, %s, %true) {at = ["d0"], mode = "set"} : (tensor<512xf32>, f32, i1) -> tensor<512xf32>
+    return %out : tensor<512xf32>
+  }
+}
+
+// -----
+
+// Must not fire: nothing would assert any more.
+// CHECK-LABEL: func.func @main(
+// CHECK: call @checked(
+// CHECK-NOT: call @checked
+// CHECK: return
+module attributes {fuse.device = "cpu"} {
+  func.func @main(%x: tensor<4096xf32>) -> tensor<512xf32> {
+    %o = "fuse.empty"() {syms = []} : () -> tensor<4096xf32>
+    %q = "fuse.empty"() {syms = []} : () -> tensor<512xf32>
+    %s = call @checked(%x, %o) : (tensor<4096xf32>, tensor<4096xf32>) -> tensor<4096xf32>
+    %d = call @eights(%s, %q) : (tensor<4096xf32>, tensor<512xf32>) -> tensor<512xf32>
+    return %d : tensor<512xf32>
+  }
+  func.func private @checked(%x: tensor<4096xf32>, %o: tensor<4096xf32>) -> tensor<4096xf32> attributes {fuse.kernel, fuse.dims = {d0 = "4096"}, fuse.ties = array<i64: 1>} {
+    %true = arith.constant true
+    %zero = arith.constant 0.0 : f32
+    %v = "fuse.load"(%x, %true, %zero) {at = ["d0"]} : (tensor<4096xf32>, i1, f32) -> f32
+    %positive = arith.cmpf ogt, %v, %zero : f32
+    "fuse.device_assert"(%positive, %true) {message = "not positive"} : (i1, i1) -> ()
+    %r = arith.addf %v, %v : f32
+    %out = "fuse.store"(%o, %r, %true) {at = ["d0"], mode = "set"} : (tensor<4096xf32>, f32, i1) -> tensor<4096xf32>
+    return %out : tensor<4096xf32>
+  }
+  func.func private @eights(%x: tensor<4096xf32>, %o: tensor<512xf32>) -> tensor<512xf32> attributes {fuse.kernel, fuse.dims = {d0 = "512", d1 = "8"}, fuse.ties = array<i64: 1>} {
+    %true = arith.constant true
+    %zero = arith.constant 0.0 : f32
+    %v = "fuse.load"(%x, %true, %zero) {at = ["d0*8 + d1"]} : (tensor<4096xf32>, i1, f32) -> f32
+    %s = "fuse.reduce"(%v) {kind = "sum", over = ["d1"]} : (f32) -> f32
+    %out = "fuse.store"(%o, %s, %true) {at = ["d0"], mode = "set"} : (tensor<512xf32>, f32, i1) -> tensor<512xf32>
+    return %out : tensor<512xf32>
+  }
+}
+
+// -----
+
+// Must not fire: the copy would look up without the check of its index.
+// CHECK-LABEL: func.func @main(
+// CHECK: call @looked_up(
+// CHECK-NOT: call @looked_up
+// CHECK: return
+module attributes {fuse.device = "cpu"} {
+  func.func @main(%x: tensor<64xf32>, %n: tensor<512xi64>) -> (tensor<f32>, tensor<512xf32>) {
+    %o = "fuse.empty"() {syms = []} : () -> tensor<4096xf32>
+    %p = "fuse.empty"() {syms = []} : () -> tensor<f32>
+    %q = "fuse.empty"() {syms = []} : () -> tensor<512xf32>
+    %s:2 = call @looked_up(%x, %n, %o, %p) : (tensor<64xf32>, tensor<512xi64>, tensor<4096xf32>, tensor<f32>) -> (tensor<4096xf32>, tensor<f32>)
+    %d = call @eights(%s#0, %q) : (tensor<4096xf32>, tensor<512xf32>) -> tensor<512xf32>
+    return %s#1, %d : tensor<f32>, tensor<512xf32>
+  }
+  func.func private @looked_up(%x: tensor<64xf32>, %n: tensor<512xi64>, %o: tensor<4096xf32>, %p: tensor<f32>) -> (tensor<4096xf32>, tensor<f32>) attributes {fuse.kernel, fuse.dims = {d0 = "4096"}, fuse.ties = array<i64: 2, 3>} {
+    %true = arith.constant true
+    %zero = arith.constant 0.0 : f32
+    %none = arith.constant 0 : i64
+    %rows = arith.constant 64 : i64
+    %i = "fuse.load"(%n, %true, %none) {at = ["d0 floordiv 8"]} : (tensor<512xi64>, i1, i64) -> i64
+    %inside = arith.cmpi ult, %i, %rows : i64
+    "fuse.device_assert"(%inside, %true) {message = "outside"} : (i1, i1) -> ()
+    %v = "fuse.load"(%x, %true, %zero, %i) {at = ["i0"]} : (tensor<64xf32>, i1, f32, i64) -> f32
+    %r = arith.addf %v, %v : f32
+    %out = "fuse.store"(%o, %r, %true) {at = ["d0"], mode = "set"} : (tensor<4096xf32>, f32, i1) -> tensor<4096xf32>
+    %t = "fuse.reduce"(%r) {kind = "sum", over = ["d0"]} : (f32) -> f32
+    %all = "fuse.store"(%p, %t, %true) {at = [], mode = "set"} : (tensor<f32>, f32, i1) -> tensor<f32>
+    return %out, %all : tensor<4096xf32>, tensor<f32>
+  }
+  func.func private @eights(%x: tensor<4096xf32>, %o: tensor<512xf32>) -> tensor<512xf32> attributes {fuse.kernel, fuse.dims = {d0 = "512", d1 = "8"}, fuse.ties = array<i64: 1>} {
+    %true = arith.constant true
+    %zero = arith.constant 0.0 : f32
+    %v = "fuse.load"(%x, %true, %zero) {at = ["d0*8 + d1"]} : (tensor<4096xf32>, i1, f32) -> f32
+    %s = "fuse.reduce"(%v) {kind = "sum", over = ["d1"]} : (f32) -> f32
+    %out = "fuse.store"(%o, %s, %true) {at = ["d0"], mode = "set"} : (tensor<512xf32>, f32, i1) -> tensor<512xf32>
+    return %out : tensor<512xf32>
+  }
+}

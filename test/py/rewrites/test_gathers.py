@@ -75,3 +75,22 @@ def test_a_view_of_a_pointwise_result_moves_too():
     i = torch.randint(8, (6, 1))
     assert sunk(lambda x, i: (x + x).view(6, 8).gather(1, i), torch.randn(2, 3, 8), i) == 0
     assert sunk(lambda x, i: x.view(6, 8).gather(1, i), torch.randn(2, 3, 8), i) == 0
+
+
+def test_a_transposed_copy_of_a_pointwise_result_moves_too():
+    """As in losses over both dims of a matrix: the copy would be stored for one element of each row."""
+    x, t = torch.randn(6, 6).bfloat16(), torch.randint(6, (6,))
+    gm = traced(lambda x, t: F.cross_entropy((x.float() * 14.0).t().contiguous(), t), x, t)
+    assert sink_gathers(gm) == 5  # minus the sum's logarithm, minus the maximum, the copy, times 14, the cast
+    [gather] = [n for n in gm.graph.nodes if n.target is torch.ops.aten.gather.default]
+    assert gather.args[0].args[0].op == "placeholder"
+    expected = F.cross_entropy((x.double() * 14.0).t(), t)
+    torch.testing.assert_close(gm(x, t).double(), expected, rtol=1e-6, atol=1e-6)
+
+
+@pytest.mark.parametrize("view", [lambda x: x.t(), lambda x: x.transpose(0, 1), lambda x: x.permute(1, 0)])
+def test_dims_that_are_exchanged(view):
+    x, i = torch.randn(4, 8), torch.randint(4, (8, 3))
+    assert sunk(lambda x, i: view(x * 2).gather(1, i), x, i) == 1
+    assert sunk(lambda x, i: view(x).gather(1, i), x, i) == 0
+    assert sunk(lambda x, i: view(x + x).gather(1, i), x, i) == 0
