@@ -19,6 +19,7 @@ from .libdevice import BY_NAME, BY_OP
 from .tile_bounds import at_most, splat_constant
 from .tile_builder import TileBuilder, exact_inverse, ordinary_constant, shape_of
 from .tile_math import (
+    coarse_erf,
     coarse_quotient,
     coarse_tanh,
     erf,
@@ -330,6 +331,16 @@ def _as_integer(builder: TileBuilder, flag: ir.Value, like: ir.Value) -> ir.Valu
     return builder.cast("arith.extui", flag, tt.element_of(like.type))
 
 
+def _erf(builder: TileBuilder, op: ir.Operation, operands: Sequence[ir.Value]) -> list[ir.Value]:
+    users = [use.owner.operation for use in op.results[0].uses]
+    beside_one = op.results[0] in builder.beside_one
+    if beside_one and all(
+        u.name in ("arith.addf", "arith.subf") and u.results[0] in builder.coarse for u in users
+    ):
+        return [coarse_erf(builder, operands[0])]
+    return [erf(builder, operands[0], beside_one)]
+
+
 def _tanh(builder: TileBuilder, op: ir.Operation, operands: Sequence[ir.Value]) -> list[ir.Value]:
     if op.results[0] in builder.beside_one:
         return [tanh_beside_one(builder, operands[0])]
@@ -376,9 +387,7 @@ SPECIAL: dict[str, Emitter] = {
     "arith.ceildivsi": _ceildiv,
     "arith.index_cast": _index_cast,
     "math.sqrt": _sqrt,
-    "math.erf": lambda builder, op, operands: [
-        erf(builder, operands[0], op.results[0] in builder.beside_one)
-    ],
+    "math.erf": _erf,
     "math.exp": lambda builder, op, operands: [exponential(builder, operands[0], added_to_ordinary(op))],
     "math.tanh": _tanh,
     "math.isnan": _isnan,
