@@ -21,6 +21,21 @@ from .frames import Frame, Frames
 #: Casts of an element that make 0 of 0.
 _KEEPS_ZERO = ("arith.extf", "arith.truncf", "arith.extsi", "arith.extui", "arith.sitofp", "arith.uitofp")
 
+#: The smallest blocks of a product's m, n and k, and the k of elements of 8 bits: what tensor cores multiply.
+#: Triton takes smaller blocks from its users, and fills them up.
+_LEAST_ROWS, _LEAST_COLUMNS, _LEAST_SUMMED, _LEAST_BYTES = 16, 8, 16, 32
+
+
+def _block_problem(m: int, n: int, k: int, element: str) -> str | None:
+    """Why blocks of m x k by k x n elements are not multiplied; None where they are."""
+    least = _LEAST_BYTES if element[:2] in ("i8", "f8") else _LEAST_SUMMED
+    if m < _LEAST_ROWS or n < _LEAST_COLUMNS or k < least:
+        return (
+            f"expected m of at least {_LEAST_ROWS}, n of at least {_LEAST_COLUMNS} and k of at least "
+            f"{least}, got {m}, {n} and {k}"
+        )
+    return None
+
 
 class TileProducts(TileAccesses):
     """The tiles of a kernel, in frames where it has products."""
@@ -41,7 +56,7 @@ class TileProducts(TileAccesses):
         for op, operands in self.frames.operands.items():
             self._operand_frames |= {operands.left, operands.right}
             m, n, k = (tile.axes[i].block for i in (operands.left[-2], operands.right[-1], operands.summed))
-            self._require(tt.product_problem(m, n, k, str(op.operands[0].type)), op)
+            self._require(_block_problem(m, n, k, str(op.operands[0].type)), op)
 
     def _require(self, problem: str | None, op: ir.Operation) -> None:
         if problem is not None:

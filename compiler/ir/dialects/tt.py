@@ -34,7 +34,6 @@ from .tt_rules import (
     split,
     verified,
 )
-from .tt_rules import product_problem as product_problem
 from .tt_rules import tile_problem as tile_problem
 from .tt_text import CACHE as CACHE
 from .tt_text import EVICT as EVICT
@@ -224,9 +223,11 @@ class AtomicCas(TT.Operation, name="atomic_cas"):
 
 
 class Dot(TT.Operation, name="dot", traits=[ext.Pure]):
-    """a @ b + c on tiles, or on a batch of them (the first of three axes).
+    """a @ b + c on tiles, or on a batch of them (the first of three axes).  Both operands have one type, or
+    are 8-bit floats of two kinds.  The sum is f64 of f64, i32 of i8, f32 of f32 and bf16, and f32 or f16 of
+    f16 and of 8-bit floats.
 
-    ``inputPrecision``: 0 tf32, 1 tf32x3, 2 ieee.
+    ``inputPrecision``: 0 tf32, 1 tf32x3, 2 ieee, 3 bf16x3, 4 bf16x6.
     """
 
     a: Operand[Any]

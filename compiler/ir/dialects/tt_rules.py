@@ -29,10 +29,32 @@ def verified(check: Callable[[Any], str | None]) -> Callable[[Any], bool]:
     return verify_invariants
 
 
+def _integer(op: ir.Operation, name: str) -> int:
+    """The value of an integer attribute.  Raises ValueError where it is missing or of another kind."""
+    if name not in op.attributes:
+        raise ValueError(f"expected an attribute {name}")
+    attribute = op.attributes[name]
+    if not isinstance(attribute, ir.IntegerAttr):
+        raise ValueError(f"expected {name} to be an integer, got {attribute}")
+    return ir.IntegerAttr(attribute).value
+
+
 #: Elements of the largest tile that Triton takes.
 _MOST_ELEMENTS = 1 << 20
-#: The smallest extents of the m and k of a product of tiles, and of its n; the k of elements of 8 bits.
-_LEAST_EXTENT, _LEAST_COLUMNS, _LEAST_BYTES = 16, 8, 32
+#: Of each element type that Triton multiplies, the element types of the sums.
+_SUMS = {
+    "f64": ("f64",),
+    "f32": ("f32",),
+    "bf16": ("f32",),
+    "f16": ("f32", "f16"),
+    "f8E4M3FN": ("f32", "f16"),
+    "f8E5M2": ("f32", "f16"),
+    "i8": ("i32",),
+}
+#: The smallest extent that Triton sums, by the bits of an element (3.9; 3.6 asks for more of 32 and 64 bits).
+_LEAST_SUMMED = {8: 32, 16: 16, 32: 8, 64: 4}
+#: Values of ``inputPrecision``.
+_PRECISIONS = ("tf32", "tf32x3", "ieee", "bf16x3", "bf16x6")
 
 
 def tile_problem(shape: Sequence[int], of: object = None) -> str | None:
@@ -46,23 +68,36 @@ def tile_problem(shape: Sequence[int], of: object = None) -> str | None:
 
 
 def product(op: ir.Operation) -> str | None:
-    left, right, added = (list(shape_of(v.type)) for v in op.operands)
+    tiles = [op.operands[n].type for n in range(3)]
+    left, right, added = (list(shape_of(t)) for t in tiles)
     if [len(s) for s in (left, right, added)] not in ([2, 2, 2], [3, 3, 3]):
         return f"expected tiles of two axes, or of a batch and two axes, got {left}, {right} and {added}"
     (*batch, m, k), (*others, inner, n) = left, right
     if k != inner or batch != others or added != [*batch, m, n]:
         return f"expected m x k times k x n and m x n elements, got {left}, {right} and {added}"
-    return product_problem(m, n, k, str(element_of(op.operands[0].type)))
+    problem = next(filter(None, (tile_problem(shape_of(t), t) for t in tiles)), None)
+    problem = problem or _elements_problem(*(str(element_of(t)) for t in tiles))
+    if problem is not None:
+        return problem
+    least = _LEAST_SUMMED[element_of(tiles[0]).width]
+    if k < least:
+        return f"expected k of at least {least} for elements of {element_of(tiles[0])}, got {k}"
+    precision = _integer(op, "inputPrecision")
+    if not 0 <= precision < len(_PRECISIONS):
+        known = ", ".join(f"{number} ({name})" for number, name in enumerate(_PRECISIONS))
+        return f"expected inputPrecision to be one of {known}, got {precision}"
+    return None
 
 
-def product_problem(m: int, n: int, k: int, element: str) -> str | None:
-    """Why Triton multiplies no tiles of m x k by k x n elements of an operand's type; None where it does."""
-    least = _LEAST_BYTES if element[:2] in ("i8", "f8") else _LEAST_EXTENT
-    if m < _LEAST_EXTENT or n < _LEAST_COLUMNS or k < least:
-        return (
-            f"expected m of at least {_LEAST_EXTENT}, n of at least {_LEAST_COLUMNS} and k of at least "
-            f"{least}, got {m}, {n} and {k}"
-        )
+def _elements_problem(left: str, right: str, sums: str) -> str | None:
+    """Why Triton does not multiply tiles of these elements and add them up in a tile of ``sums``."""
+    for element in (left, right):
+        if element not in _SUMS:
+            return f"expected operands of a type that is multiplied ({', '.join(_SUMS)}), got {element}"
+    if left != right and not left[:2] == right[:2] == "f8":  # two kinds of 8 bits are multiplied
+        return f"expected operands of one type, or both of 8-bit floats, got {left} and {right}"
+    if sums not in _SUMS[left]:
+        return f"expected operands of {left} to add up to {' or '.join(_SUMS[left])}, got {sums}"
     return None
 
 
@@ -110,7 +145,7 @@ def addptr(op: ir.Operation) -> str | None:
 
 
 def make_range(op: ir.Operation) -> str | None:
-    start, end = (ir.IntegerAttr(op.attributes[n]).value for n in ("start", "end"))
+    start, end = _integer(op, "start"), _integer(op, "end")
     if shape_of(op.results[0].type) != [end - start] or str(element_of(op.results[0].type)) != "i32":
         return f"expected tensor<{end - start}xi32>, got {op.results[0].type}"
     return powers_of_two(op)
@@ -125,14 +160,14 @@ def broadcast(op: ir.Operation) -> str | None:
 
 def expand_dims(op: ir.Operation) -> str | None:
     expected = shape_of(op.operands[0].type)
-    expected.insert(ir.IntegerAttr(op.attributes["axis"]).value, 1)
+    expected.insert(_integer(op, "axis"), 1)
     if shape_of(op.results[0].type) != expected:
         return f"expected a result of shape {expected}, got {op.results[0].type}"
     return same_element(op)
 
 
 def reduced(op: ir.Operation) -> str | None:
-    axis = ir.IntegerAttr(op.attributes["axis"]).value
+    axis = _integer(op, "axis")
     if len(op.operands) != len(op.results):
         return f"expected a result for each of {len(op.operands)} operands, got {len(op.results)}"
     for operand, result in zip(op.operands, op.results, strict=True):
@@ -244,7 +279,7 @@ def histogram(op: ir.Operation) -> str | None:
 
 def gather(op: ir.Operation) -> str | None:
     source, indices, result = op.operands[0].type, op.operands[1].type, op.results[0].type
-    axis = ir.IntegerAttr(op.attributes["axis"]).value
+    axis = _integer(op, "axis")
     if not 0 <= axis < len(shape_of(source)) or len(shape_of(indices)) != len(shape_of(source)):
         return f"axis {axis} is outside {source}, or {indices} has another rank"
     if shape_of(result) != shape_of(indices):

@@ -307,7 +307,7 @@ func.func private @t(%a: tensor<16x32xbf16>, %b: tensor<16x32xbf16>, %c: tensor<
 
 // dot: small extents
 func.func private @t(%a: tensor<16x8xbf16>, %b: tensor<8x32xbf16>, %c: tensor<16x32xf32>) {
-  // expected-error@+1 {{'tt.dot' op expected m of at least 16, n of at least 8 and k of at least 16, got 16, 32 and 8}}
+  // expected-error@+1 {{'tt.dot' op expected k of at least 16 for elements of bf16, got 8}}
   %d = "tt.dot"(%a, %b, %c) {inputPrecision = 2 : i32, maxNumImpreciseAcc = 0 : i32} : (tensor<16x8xbf16>, tensor<8x32xbf16>, tensor<16x32xf32>) -> tensor<16x32xf32>
   return
 }
@@ -316,7 +316,7 @@ func.func private @t(%a: tensor<16x8xbf16>, %b: tensor<8x32xbf16>, %c: tensor<16
 
 // dot: small extents of 8 bits
 func.func private @t(%a: tensor<16x16xi8>, %b: tensor<16x32xi8>, %c: tensor<16x32xi32>) {
-  // expected-error@+1 {{'tt.dot' op expected m of at least 16, n of at least 8 and k of at least 32, got 16, 32 and 16}}
+  // expected-error@+1 {{'tt.dot' op expected k of at least 32 for elements of i8, got 16}}
   %d = "tt.dot"(%a, %b, %c) {inputPrecision = 2 : i32, maxNumImpreciseAcc = 0 : i32} : (tensor<16x16xi8>, tensor<16x32xi8>, tensor<16x32xi32>) -> tensor<16x32xi32>
   return
 }
@@ -336,6 +336,177 @@ func.func private @t(%a: tensor<4x16x32xbf16>, %b: tensor<2x32x8xbf16>, %c: tens
 func.func private @t(%a: tensor<16xbf16>, %b: tensor<16x16xbf16>, %c: tensor<16x16xf32>) {
   // expected-error@+1 {{'tt.dot' op expected tiles of two axes, or of a batch and two axes, got [16], [16, 16] and [16, 16]}}
   %d = "tt.dot"(%a, %b, %c) {inputPrecision = 2 : i32, maxNumImpreciseAcc = 0 : i32} : (tensor<16xbf16>, tensor<16x16xbf16>, tensor<16x16xf32>) -> tensor<16x16xf32>
+  return
+}
+
+// -----
+
+// dot: few elements of 32 bits that are summed
+func.func private @t(%a: tensor<16x4xf32>, %b: tensor<4x16xf32>, %c: tensor<16x16xf32>) {
+  // expected-error@+1 {{'tt.dot' op expected k of at least 8 for elements of f32, got 4}}
+  %d = "tt.dot"(%a, %b, %c) {inputPrecision = 2 : i32, maxNumImpreciseAcc = 0 : i32} : (tensor<16x4xf32>, tensor<4x16xf32>, tensor<16x16xf32>) -> tensor<16x16xf32>
+  return
+}
+
+// -----
+
+// dot: few elements of 64 bits that are summed
+func.func private @t(%a: tensor<16x2xf64>, %b: tensor<2x16xf64>, %c: tensor<16x16xf64>) {
+  // expected-error@+1 {{'tt.dot' op expected k of at least 4 for elements of f64, got 2}}
+  %d = "tt.dot"(%a, %b, %c) {inputPrecision = 2 : i32, maxNumImpreciseAcc = 0 : i32} : (tensor<16x2xf64>, tensor<2x16xf64>, tensor<16x16xf64>) -> tensor<16x16xf64>
+  return
+}
+
+// -----
+
+// dot: powers of two, of the first operand and the sum
+func.func private @t(%a: tensor<24x16xbf16>, %b: tensor<16x16xbf16>, %c: tensor<24x16xf32>) {
+  // expected-error@+1 {{'tt.dot' op expected tile extents that are powers of two, got tensor<24x16xbf16>}}
+  %d = "tt.dot"(%a, %b, %c) {inputPrecision = 2 : i32, maxNumImpreciseAcc = 0 : i32} : (tensor<24x16xbf16>, tensor<16x16xbf16>, tensor<24x16xf32>) -> tensor<24x16xf32>
+  return
+}
+
+// -----
+
+// dot: powers of two, of the second operand
+func.func private @t(%a: tensor<16x16xbf16>, %b: tensor<16x24xbf16>, %c: tensor<16x24xf32>) {
+  // expected-error@+1 {{'tt.dot' op expected tile extents that are powers of two, got tensor<16x24xbf16>}}
+  %d = "tt.dot"(%a, %b, %c) {inputPrecision = 2 : i32, maxNumImpreciseAcc = 0 : i32} : (tensor<16x16xbf16>, tensor<16x24xbf16>, tensor<16x24xf32>) -> tensor<16x24xf32>
+  return
+}
+
+// -----
+
+// dot: the largest tile
+func.func private @t(%a: tensor<2048x16xbf16>, %b: tensor<16x1024xbf16>, %c: tensor<2048x1024xf32>) {
+  // expected-error@+1 {{'tt.dot' op expected a tile of at most 1048576 elements, got tensor<2048x1024xf32>}}
+  %d = "tt.dot"(%a, %b, %c) {inputPrecision = 2 : i32, maxNumImpreciseAcc = 0 : i32} : (tensor<2048x16xbf16>, tensor<16x1024xbf16>, tensor<2048x1024xf32>) -> tensor<2048x1024xf32>
+  return
+}
+
+// -----
+
+// dot: operands of two types
+func.func private @t(%a: tensor<16x16xbf16>, %b: tensor<16x16xf16>, %c: tensor<16x16xf32>) {
+  // expected-error@+1 {{'tt.dot' op expected operands of one type, or both of 8-bit floats, got bf16 and f16}}
+  %d = "tt.dot"(%a, %b, %c) {inputPrecision = 2 : i32, maxNumImpreciseAcc = 0 : i32} : (tensor<16x16xbf16>, tensor<16x16xf16>, tensor<16x16xf32>) -> tensor<16x16xf32>
+  return
+}
+
+// -----
+
+// dot: integers and floats of 8 bits
+func.func private @t(%a: tensor<32x32xf8E4M3FN>, %b: tensor<32x32xi8>, %c: tensor<32x32xf32>) {
+  // expected-error@+1 {{'tt.dot' op expected operands of one type, or both of 8-bit floats, got f8E4M3FN and i8}}
+  %d = "tt.dot"(%a, %b, %c) {inputPrecision = 2 : i32, maxNumImpreciseAcc = 0 : i32} : (tensor<32x32xf8E4M3FN>, tensor<32x32xi8>, tensor<32x32xf32>) -> tensor<32x32xf32>
+  return
+}
+
+// -----
+
+// dot: truth values
+func.func private @t(%a: tensor<32x32xi1>, %b: tensor<32x32xi1>, %c: tensor<32x32xi32>) {
+  // expected-error@+1 {{'tt.dot' op expected operands of a type that is multiplied (f64, f32, bf16, f16, f8E4M3FN, f8E5M2, i8), got i1}}
+  %d = "tt.dot"(%a, %b, %c) {inputPrecision = 2 : i32, maxNumImpreciseAcc = 0 : i32} : (tensor<32x32xi1>, tensor<32x32xi1>, tensor<32x32xi32>) -> tensor<32x32xi32>
+  return
+}
+
+// -----
+
+// dot: a second operand of no product
+func.func private @t(%a: tensor<16x16xf16>, %b: tensor<16x16xi16>, %c: tensor<16x16xf32>) {
+  // expected-error@+1 {{'tt.dot' op expected operands of a type that is multiplied (f64, f32, bf16, f16, f8E4M3FN, f8E5M2, i8), got i16}}
+  %d = "tt.dot"(%a, %b, %c) {inputPrecision = 2 : i32, maxNumImpreciseAcc = 0 : i32} : (tensor<16x16xf16>, tensor<16x16xi16>, tensor<16x16xf32>) -> tensor<16x16xf32>
+  return
+}
+
+// -----
+
+// dot: a sum of bf16
+func.func private @t(%a: tensor<16x16xbf16>, %b: tensor<16x16xbf16>, %c: tensor<16x16xbf16>) {
+  // expected-error@+1 {{'tt.dot' op expected operands of bf16 to add up to f32, got bf16}}
+  %d = "tt.dot"(%a, %b, %c) {inputPrecision = 2 : i32, maxNumImpreciseAcc = 0 : i32} : (tensor<16x16xbf16>, tensor<16x16xbf16>, tensor<16x16xbf16>) -> tensor<16x16xbf16>
+  return
+}
+
+// -----
+
+// dot: a sum of f64 that is too narrow
+func.func private @t(%a: tensor<16x16xf64>, %b: tensor<16x16xf64>, %c: tensor<16x16xf32>) {
+  // expected-error@+1 {{'tt.dot' op expected operands of f64 to add up to f64, got f32}}
+  %d = "tt.dot"(%a, %b, %c) {inputPrecision = 2 : i32, maxNumImpreciseAcc = 0 : i32} : (tensor<16x16xf64>, tensor<16x16xf64>, tensor<16x16xf32>) -> tensor<16x16xf32>
+  return
+}
+
+// -----
+
+// dot: a sum of f32 that is too narrow
+func.func private @t(%a: tensor<16x16xf32>, %b: tensor<16x16xf32>, %c: tensor<16x16xf16>) {
+  // expected-error@+1 {{'tt.dot' op expected operands of f32 to add up to f32, got f16}}
+  %d = "tt.dot"(%a, %b, %c) {inputPrecision = 2 : i32, maxNumImpreciseAcc = 0 : i32} : (tensor<16x16xf32>, tensor<16x16xf32>, tensor<16x16xf16>) -> tensor<16x16xf16>
+  return
+}
+
+// -----
+
+// dot: a sum of f16 that is too wide
+func.func private @t(%a: tensor<16x16xf16>, %b: tensor<16x16xf16>, %c: tensor<16x16xf64>) {
+  // expected-error@+1 {{'tt.dot' op expected operands of f16 to add up to f32 or f16, got f64}}
+  %d = "tt.dot"(%a, %b, %c) {inputPrecision = 2 : i32, maxNumImpreciseAcc = 0 : i32} : (tensor<16x16xf16>, tensor<16x16xf16>, tensor<16x16xf64>) -> tensor<16x16xf64>
+  return
+}
+
+// -----
+
+// dot: a float sum of integers
+func.func private @t(%a: tensor<32x32xi8>, %b: tensor<32x32xi8>, %c: tensor<32x32xf32>) {
+  // expected-error@+1 {{'tt.dot' op expected operands of i8 to add up to i32, got f32}}
+  %d = "tt.dot"(%a, %b, %c) {inputPrecision = 2 : i32, maxNumImpreciseAcc = 0 : i32} : (tensor<32x32xi8>, tensor<32x32xi8>, tensor<32x32xf32>) -> tensor<32x32xf32>
+  return
+}
+
+// -----
+
+// dot: an unknown precision
+func.func private @t(%a: tensor<16x16xf32>, %b: tensor<16x16xf32>, %c: tensor<16x16xf32>) {
+  // expected-error@+1 {{'tt.dot' op expected inputPrecision to be one of 0 (tf32), 1 (tf32x3), 2 (ieee), 3 (bf16x3), 4 (bf16x6), got 9}}
+  %d = "tt.dot"(%a, %b, %c) {inputPrecision = 9 : i32, maxNumImpreciseAcc = 0 : i32} : (tensor<16x16xf32>, tensor<16x16xf32>, tensor<16x16xf32>) -> tensor<16x16xf32>
+  return
+}
+
+// -----
+
+// dot: a precision by its name
+func.func private @t(%a: tensor<16x16xf32>, %b: tensor<16x16xf32>, %c: tensor<16x16xf32>) {
+  // expected-error@+1 {{'tt.dot' op expected inputPrecision to be an integer, got "ieee"}}
+  %d = "tt.dot"(%a, %b, %c) {inputPrecision = "ieee", maxNumImpreciseAcc = 0 : i32} : (tensor<16x16xf32>, tensor<16x16xf32>, tensor<16x16xf32>) -> tensor<16x16xf32>
+  return
+}
+
+// -----
+
+// dot: no precision
+func.func private @t(%a: tensor<16x16xf32>, %b: tensor<16x16xf32>, %c: tensor<16x16xf32>) {
+  // expected-error@+1 {{'tt.dot' op expected an attribute inputPrecision}}
+  %d = "tt.dot"(%a, %b, %c) {maxNumImpreciseAcc = 0 : i32} : (tensor<16x16xf32>, tensor<16x16xf32>, tensor<16x16xf32>) -> tensor<16x16xf32>
+  return
+}
+
+// -----
+
+// dot: no sum
+func.func private @t(%a: tensor<16x16xf32>) {
+  // expected-error@+1 {{'tt.dot' op has too few operands or results: 2 and 1}}
+  %d = "tt.dot"(%a, %a) {inputPrecision = 2 : i32, maxNumImpreciseAcc = 0 : i32} : (tensor<16x16xf32>, tensor<16x16xf32>) -> tensor<16x16xf32>
+  return
+}
+
+// -----
+
+// expand_dims: an axis by its name
+func.func private @t(%a: tensor<16x16xf32>) {
+  // expected-error@+1 {{'tt.expand_dims' op expected axis to be an integer, got "x"}}
+  %d = "tt.expand_dims"(%a) {axis = "x"} : (tensor<16x16xf32>) -> tensor<16x1x16xf32>
   return
 }
 

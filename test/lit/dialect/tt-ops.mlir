@@ -197,3 +197,28 @@
   "tt.descriptor_scatter"(%d2, %i, %n, %rows) : (!tt.tensordesc<tensor<1x16xf32>>, tensor<16xi32>, i32, tensor<16x16xf32>) -> ()
   "tt.return"() : () -> ()
 }) {function_type = (!tt.ptr<f32>, i32) -> (), sym_name = "of_users", sym_visibility = "public"} : () -> ()
+
+// Products that Triton takes from its users: one row and column, sums of f16, 8-bit floats of two kinds, few
+// elements of 32 and 64 bits that are summed.
+// CHECK-LABEL: func.func private @products
+func.func private @products(
+    %a0: tensor<1x16xbf16>, %b0: tensor<16x1xbf16>, %c0: tensor<1x1xf32>,
+    %a1: tensor<16x16xf16>, %b1: tensor<16x16xf16>, %c1: tensor<16x16xf16>,
+    %a2: tensor<32x32xf8E4M3FN>, %b2: tensor<32x32xf8E5M2>, %c2: tensor<32x32xf16>,
+    %a3: tensor<16x32xi8>, %b3: tensor<32x16xi8>, %c3: tensor<16x16xi32>,
+    %a4: tensor<16x8xf32>, %b4: tensor<8x16xf32>, %c4: tensor<16x16xf32>,
+    %a5: tensor<16x4xf64>, %b5: tensor<4x16xf64>, %c5: tensor<16x16xf64>) {
+  // CHECK: "tt.dot"({{.*}}) {inputPrecision = 2 : i32, maxNumImpreciseAcc = 0 : i32} : (tensor<1x16xbf16>, tensor<16x1xbf16>, tensor<1x1xf32>) -> tensor<1x1xf32>
+  %d0 = "tt.dot"(%a0, %b0, %c0) {inputPrecision = 2 : i32, maxNumImpreciseAcc = 0 : i32} : (tensor<1x16xbf16>, tensor<16x1xbf16>, tensor<1x1xf32>) -> tensor<1x1xf32>
+  // CHECK: "tt.dot"({{.*}}) {inputPrecision = 2 : i32, maxNumImpreciseAcc = 0 : i32} : (tensor<16x16xf16>, tensor<16x16xf16>, tensor<16x16xf16>) -> tensor<16x16xf16>
+  %d1 = "tt.dot"(%a1, %b1, %c1) {inputPrecision = 2 : i32, maxNumImpreciseAcc = 0 : i32} : (tensor<16x16xf16>, tensor<16x16xf16>, tensor<16x16xf16>) -> tensor<16x16xf16>
+  // CHECK: "tt.dot"({{.*}}) {inputPrecision = 2 : i32, maxNumImpreciseAcc = 0 : i32} : (tensor<32x32xf8E4M3FN>, tensor<32x32xf8E5M2>, tensor<32x32xf16>) -> tensor<32x32xf16>
+  %d2 = "tt.dot"(%a2, %b2, %c2) {inputPrecision = 2 : i32, maxNumImpreciseAcc = 0 : i32} : (tensor<32x32xf8E4M3FN>, tensor<32x32xf8E5M2>, tensor<32x32xf16>) -> tensor<32x32xf16>
+  // CHECK: "tt.dot"({{.*}}) {inputPrecision = 2 : i32, maxNumImpreciseAcc = 0 : i32} : (tensor<16x32xi8>, tensor<32x16xi8>, tensor<16x16xi32>) -> tensor<16x16xi32>
+  %d3 = "tt.dot"(%a3, %b3, %c3) {inputPrecision = 2 : i32, maxNumImpreciseAcc = 0 : i32} : (tensor<16x32xi8>, tensor<32x16xi8>, tensor<16x16xi32>) -> tensor<16x16xi32>
+  // CHECK: "tt.dot"({{.*}}) {inputPrecision = 4 : i32, maxNumImpreciseAcc = 0 : i32} : (tensor<16x8xf32>, tensor<8x16xf32>, tensor<16x16xf32>) -> tensor<16x16xf32>
+  %d4 = "tt.dot"(%a4, %b4, %c4) {inputPrecision = 4 : i32, maxNumImpreciseAcc = 0 : i32} : (tensor<16x8xf32>, tensor<8x16xf32>, tensor<16x16xf32>) -> tensor<16x16xf32>
+  // CHECK: "tt.dot"({{.*}}) {inputPrecision = 0 : i32, maxNumImpreciseAcc = 0 : i32} : (tensor<16x4xf64>, tensor<4x16xf64>, tensor<16x16xf64>) -> tensor<16x16xf64>
+  %d5 = "tt.dot"(%a5, %b5, %c5) {inputPrecision = 0 : i32, maxNumImpreciseAcc = 0 : i32} : (tensor<16x4xf64>, tensor<4x16xf64>, tensor<16x16xf64>) -> tensor<16x16xf64>
+  return
+}

@@ -64,6 +64,40 @@ def test_histogram(masked):
 
 
 @triton.jit
+def product_kernel(
+    a, b, out, M: tl.constexpr, N: tl.constexpr, K: tl.constexpr, HALF: tl.constexpr, HOW: tl.constexpr
+):
+    i, j, k = tl.arange(0, M)[:, None], tl.arange(0, N)[None, :], tl.arange(0, K)
+    left, right = tl.load(a + i * K + k[None, :]), tl.load(b + k[:, None] * N + j)
+    kind: tl.constexpr = tl.float16 if HALF else tl.float32
+    tl.store(out + i * N + j, tl.dot(left, right, out_dtype=kind, input_precision=HOW))
+
+
+@pytest.mark.parametrize(
+    ("left", "right", "sizes", "half", "how"),
+    [
+        (torch.bfloat16, torch.bfloat16, (1, 1, 16), False, "ieee"),  # Triton pads rows and columns
+        (torch.float16, torch.float16, (4, 16, 16), True, "ieee"),
+        (torch.float8_e4m3fn, torch.float8_e5m2, (16, 16, 32), False, "ieee"),
+        (torch.float8_e5m2, torch.float8_e5m2, (16, 16, 32), True, "ieee"),
+        (torch.int8, torch.int8, (16, 16, 32), False, "ieee"),
+        (torch.float32, torch.float32, (16, 16, 16), False, "bf16x6"),
+        (torch.float64, torch.float64, (16, 16, 16), False, "tf32"),
+    ],
+)
+def test_dot(left, right, sizes, half, how):
+    """All that ``tl.dot`` multiplies is a legal ``tt.dot``."""
+    m, n, k = sizes
+    a, b = torch.randint(-4, 4, (m, k)).to(left), torch.randint(-4, 4, (k, n)).to(right)
+    wide = {torch.int8: torch.int32, torch.float64: torch.float64}.get(
+        left, torch.float16 if half else torch.float32
+    )
+    out = torch.zeros(m, n, dtype=wide)
+    interpreted(product_kernel, (1,), a=a, b=b, out=out, M=m, N=n, K=k, HALF=half, HOW=how)
+    assert torch.equal(out.double(), a.double() @ b.double())
+
+
+@triton.jit
 def scaled_kernel(a, sa, b, sb, out, FA: tl.constexpr, FB: tl.constexpr, PA: tl.constexpr, PB: tl.constexpr,
                   PACK: tl.constexpr):  # fmt: skip
     """PA, PB: how many numbers share an element.  PACK: those of b lie along the summed axis."""
