@@ -1,11 +1,12 @@
 """``fuse.tile`` as plain Python: how the dims of a kernel are cut into blocks."""
 
 from collections.abc import Iterable
+from typing import Any
 
 from ..base.dataclass import dataclass
 from ..index import Expr, const
 from ..mlir import ir
-from .kernel import attribute_items, natural, string, strings
+from .kernel import attribute_items, natural, string
 
 KINDS = ("grid", "resident", "looped")
 #: The most stages of a software pipeline, each of which holds a copy of a loop's operands in shared memory.
@@ -137,7 +138,7 @@ class Tile:
     @staticmethod
     def of(attribute: ir.Attribute) -> "Tile":
         """Reads ``fuse.tile``.  Raises ValueError where an entry is missing, unknown or of another type."""
-        named = dict(attribute_items(attribute))
+        named = _entries(attribute, "fuse.tile")
         for key in NEEDED:
             if key not in named:
                 raise ValueError(f"fuse.tile has no '{key}'")
@@ -147,8 +148,8 @@ class Tile:
             if key in named and not isinstance(named[key], ir.UnitAttr):
                 raise ValueError(f"expected {key} of fuse.tile to have no value, got {named[key]}")
         axes = []
-        for entry in ir.ArrayAttr(named["axes"]):
-            parts = dict(attribute_items(entry))
+        for entry in _expected(named["axes"], ir.ArrayAttr, "axes of fuse.tile", "an array"):
+            parts = _entries(entry, "an axis of fuse.tile")
             for key in AXIS:
                 if key not in parts:
                     raise ValueError(f"an axis of fuse.tile has no '{key}'")
@@ -156,17 +157,32 @@ class Tile:
                 raise ValueError(
                     f"an axis of fuse.tile has an unknown entry '{min(parts.keys() - _AXIS_ENTRIES)}'"
                 )
-            axes.append(Axis(strings(parts["dims"]), _number(parts, "block"), string(parts["kind"])))
+            dims = _expected(parts["dims"], ir.ArrayAttr, "dims of fuse.tile", "an array of strings")
+            placed = tuple([_text(dim, "a dim of fuse.tile") for dim in dims])
+            axes.append(Axis(placed, _number(parts, "block"), _text(parts["kind"], "kind of fuse.tile")))
         group = _number(named, "group") if "group" in named else 1
         programs = _number(named, "programs") if "programs" in named else 0
         numbers = _number(named, "num_warps"), _number(named, "num_stages")
         return Tile(tuple(axes), *numbers, group, programs, "again" in named, "copied" in named)
 
 
+def _expected(attribute: ir.Attribute, kind: type[ir.Attribute], what: str, article: str) -> Any:
+    if not isinstance(attribute, kind):
+        raise ValueError(f"expected {what} to be {article}, got {attribute}")
+    return attribute
+
+
+def _entries(attribute: ir.Attribute, what: str) -> dict[str, ir.Attribute]:
+    return dict(attribute_items(_expected(attribute, ir.DictAttr, what, "a dictionary")))
+
+
+def _text(attribute: ir.Attribute, what: str) -> str:
+    return string(_expected(attribute, ir.StringAttr, what, "a string"))
+
+
 def _number(named: dict[str, ir.Attribute], key: str) -> int:
-    if not isinstance(named[key], ir.IntegerAttr):
-        raise ValueError(f"expected {key} of fuse.tile to be an integer, got {named[key]}")
-    return ir.IntegerAttr(named[key]).value
+    value: int = _expected(named[key], ir.IntegerAttr, f"{key} of fuse.tile", "an integer").value
+    return value
 
 
 def _integer(value: int) -> ir.IntegerAttr:

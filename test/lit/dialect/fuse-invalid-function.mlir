@@ -445,3 +445,81 @@ func.func private @k(%x: tensor<8xf32>, %o: tensor<8xf32>) -> tensor<8xf32>
   %r = "fuse.store"(%o, %v, %true) {at = ["d0"], mode = "set"} : (tensor<8xf32>, f32, i1) -> tensor<8xf32>
   return %r : tensor<8xf32>
 }
+
+// -----
+
+// a tile is a dictionary
+// expected-error@+1 {{'func.func' op expected fuse.tile to be a dictionary, got "big"}}
+func.func private @k(%o: tensor<8x4xf32>) -> tensor<8x4xf32>
+    attributes {fuse.kernel, fuse.dims = {d0 = "8", d1 = "4"}, fuse.ties = array<i64: 0>,
+                fuse.tile = "big"} {
+  %true = arith.constant true
+  %one = arith.constant 1.0 : f32
+  %r = "fuse.store"(%o, %one, %true) {at = ["d0", "d1"], mode = "set"} : (tensor<8x4xf32>, f32, i1) -> tensor<8x4xf32>
+  return %r : tensor<8x4xf32>
+}
+
+// -----
+
+// the axes of a tile are an array
+// expected-error@+1 {{'func.func' op expected axes of fuse.tile to be an array, got "d0"}}
+func.func private @k(%o: tensor<8x4xf32>) -> tensor<8x4xf32>
+    attributes {fuse.kernel, fuse.dims = {d0 = "8", d1 = "4"}, fuse.ties = array<i64: 0>,
+                fuse.tile = {axes = "d0", num_warps = 4 : i64, num_stages = 1 : i64}} {
+  %true = arith.constant true
+  %one = arith.constant 1.0 : f32
+  %r = "fuse.store"(%o, %one, %true) {at = ["d0", "d1"], mode = "set"} : (tensor<8x4xf32>, f32, i1) -> tensor<8x4xf32>
+  return %r : tensor<8x4xf32>
+}
+
+// -----
+
+// an axis of a tile is a dictionary
+// expected-error@+1 {{'func.func' op expected an axis of fuse.tile to be a dictionary, got 3 : i64}}
+func.func private @k(%o: tensor<8x4xf32>) -> tensor<8x4xf32>
+    attributes {fuse.kernel, fuse.dims = {d0 = "8", d1 = "4"}, fuse.ties = array<i64: 0>,
+                fuse.tile = {axes = [3 : i64], num_warps = 4 : i64, num_stages = 1 : i64}} {
+  %true = arith.constant true
+  %one = arith.constant 1.0 : f32
+  %r = "fuse.store"(%o, %one, %true) {at = ["d0", "d1"], mode = "set"} : (tensor<8x4xf32>, f32, i1) -> tensor<8x4xf32>
+  return %r : tensor<8x4xf32>
+}
+
+// -----
+
+// the dims of an axis are an array
+// expected-error@+1 {{'func.func' op expected dims of fuse.tile to be an array of strings, got "d0"}}
+func.func private @k(%o: tensor<8x4xf32>) -> tensor<8x4xf32>
+    attributes {fuse.kernel, fuse.dims = {d0 = "8", d1 = "4"}, fuse.ties = array<i64: 0>,
+                fuse.tile = {axes = [{dims = "d0", block = 4 : i64, kind = "grid"}], num_warps = 4 : i64, num_stages = 1 : i64}} {
+  %true = arith.constant true
+  %one = arith.constant 1.0 : f32
+  %r = "fuse.store"(%o, %one, %true) {at = ["d0", "d1"], mode = "set"} : (tensor<8x4xf32>, f32, i1) -> tensor<8x4xf32>
+  return %r : tensor<8x4xf32>
+}
+
+// -----
+
+// a dim of an axis is a string
+// expected-error@+1 {{'func.func' op expected a dim of fuse.tile to be a string, got 0 : i64}}
+func.func private @k(%o: tensor<8x4xf32>) -> tensor<8x4xf32>
+    attributes {fuse.kernel, fuse.dims = {d0 = "8", d1 = "4"}, fuse.ties = array<i64: 0>,
+                fuse.tile = {axes = [{dims = [0 : i64], block = 4 : i64, kind = "grid"}], num_warps = 4 : i64, num_stages = 1 : i64}} {
+  %true = arith.constant true
+  %one = arith.constant 1.0 : f32
+  %r = "fuse.store"(%o, %one, %true) {at = ["d0", "d1"], mode = "set"} : (tensor<8x4xf32>, f32, i1) -> tensor<8x4xf32>
+  return %r : tensor<8x4xf32>
+}
+
+// -----
+
+// the kind of an axis is a string
+// expected-error@+1 {{'func.func' op expected kind of fuse.tile to be a string, got 1 : i64}}
+func.func private @k(%o: tensor<8x4xf32>) -> tensor<8x4xf32>
+    attributes {fuse.kernel, fuse.dims = {d0 = "8", d1 = "4"}, fuse.ties = array<i64: 0>,
+                fuse.tile = {axes = [{dims = ["d0"], block = 4 : i64, kind = 1 : i64}], num_warps = 4 : i64, num_stages = 1 : i64}} {
+  %true = arith.constant true
+  %one = arith.constant 1.0 : f32
+  %r = "fuse.store"(%o, %one, %true) {at = ["d0", "d1"], mode = "set"} : (tensor<8x4xf32>, f32, i1) -> tensor<8x4xf32>
+  return %r : tensor<8x4xf32>
+}
