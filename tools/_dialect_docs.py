@@ -71,8 +71,8 @@ def _attributes() -> Iterator[str]:
     """The texts of ``compiler/ir/dialects/attributes.py``, grouped by what carries an attribute."""
     yield from ("## Attributes", "")
     yield "The attributes that this project gives to upstream's ops: to modules, functions, arguments, calls"
-    yield "and scalar ops. The verifier checks their form. A pass keeps decisions that a file already has, so"
-    yield "an attribute can also be written by hand."
+    yield "and scalar ops. The verifier checks their form, and refuses other names that begin with `fuse.`. A"
+    yield "pass keeps decisions that a file already has, so an attribute can also be written by hand."
     for attribute in ATTRIBUTES:
         yield from (
             "",

@@ -3,8 +3,9 @@
 The rules are those of docs/architecture.md, by the kind of function: ``verify_graph.py`` (``@main``, ordered
 groups), ``verify_kernel.py`` (scalar kernels), ``verify_tiled.py`` (tile code, launches),
 ``verify_extern.py`` (declarations of extern ops), ``verify_control_flow.py`` (what the host runs around
-sub-graphs).  Modules inside the module, which are sub-graphs, obey the same rules.  A rule of one op that is
-broken is one error at that op: what was expected, what was found.
+sub-graphs).  ``verify_attributes.py`` knows the names of attributes.  Modules inside the module, which are
+sub-graphs, obey the same rules.  A rule of one op that is broken is one error at that op: what was expected,
+what was found.
 """
 
 from collections.abc import Callable, Hashable, Mapping
@@ -29,6 +30,7 @@ from .rules import (
     text_of,
     texts_of,
 )
+from .verify_attributes import check_names, verify_attributes
 from .verify_control_flow import verify_control_flow, verify_subgraph
 from .verify_extern import verify_call, verify_extern
 from .verify_graph import CALLEE_KINDS, Callee, Callees, verify_graph
@@ -123,6 +125,7 @@ def _raise_if_broken(report: Report) -> None:
 def _verify(module: ir.Module, known: Mapping[Hashable, Callee], report: Report) -> dict[Hashable, Callee]:
     """Checks what is not ``known`` to be right; gives every function of the module."""
     report.check(module.operation, _device, module)
+    report.check(module.operation, check_names, module.operation.name, module.operation.attributes)
     operations = [op.operation for op in module.body.operations]
     functions = {symbol_name(op): op for op in operations if op.name == "func.func"}
     tt_functions = {symbol_name(op): op for op in operations if op.name == "tt.func"}
@@ -168,6 +171,7 @@ def _verify(module: ir.Module, known: Mapping[Hashable, Callee], report: Report)
 
 def _function(op: ir.Operation, report: Report) -> Callee:
     """Checks what a ``func.func`` says by itself."""
+    verify_attributes(op, report)
     kind = report.check(op, _kind, op) or "graph"
     if kind == "extern":
         verify_extern(op, report)

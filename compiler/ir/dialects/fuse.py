@@ -338,6 +338,10 @@ class BaseOf(Fuse.Operation, name="base_of", traits=[ext.Pure]):
     result: Result[Any]
 
 
+#: Attributes that an op may have beside those of its class.
+OPTIONAL = {"fuse.dot": ("precision",)}
+
+
 def register(context: ir.Context) -> None:
     """Loads the dialect into ``context``; a second call does nothing."""
     if context.is_dialect_loaded("fuse"):
