@@ -3,6 +3,7 @@
 from dataclasses import field
 from typing import ClassVar, Literal
 
+from ..compiler.analysis.contraction.arguments import NotAProduct
 from ..compiler.analysis.contraction.chains import ChainCost, chains_of, cost_of, wide_chains_of
 from ..compiler.analysis.contraction.few_rows import FewRows
 from ..compiler.analysis.contraction.plan import plan_of
@@ -103,10 +104,13 @@ class ChooseLibraries(AnalysisPass):
 
     Does not fire on types that ``fuse.dot`` does not multiply, on tensors of another device than the
     module's, on sizes that torch alone knows to be equal (``s0 floordiv 2`` and ``s1``, rule ``sizes``), nor
-    on a convolution that is not 1x1, or has strides, padding or groups.
+    on arguments with which an op of ``FORMS`` is no sum of products of two tensors, or that it does not have
+    (rule ``form``): a convolution that is not 1x1, or has strides, padding or groups, a factor ``alpha`` that
+    is not known when compiling, scales of blocks.
 
-    Raises PassError on an unknown ``hardware``, on a product whose shapes do not match, and on
-    ``fuse.precision = "tf32"`` of other types than f32.
+    Raises PassError on an unknown ``hardware``, on a product whose shapes do not match, on arguments that are
+    no tensors, numbers or truth values where torch takes nothing else, and on ``fuse.precision = "tf32"`` of
+    other types than f32.
     """
 
     name: ClassVar[str] = "choose-libraries"
@@ -132,6 +136,12 @@ class ChooseLibraries(AnalysisPass):
                 continue
             callee = program.callee(call)
             name = string(callee.attributes["sym_name"])
+            if isinstance(product, NotAProduct):
+                remarks.add(
+                    self.name, "missed", "form", f"@{name} is the library's: {product}",
+                    ops=(name,), locations=(str(call.location),),
+                )  # fmt: skip
+                continue
             chain = chained.get(number)
             choice = _of_chain(chain) if chain is not None else self._choice(product, around, known, hardware)
             said = "becomes a kernel" if choice.generated else f"is the library's: {choice.message}"
@@ -147,10 +157,15 @@ class ChooseLibraries(AnalysisPass):
                     kernel.attributes[WIDE] = ir.UnitAttr.get()
         program.erase_unused()
 
-    def _product(self, call: ir.Operation, program: Program) -> Product | None:
-        """What a call multiplies; None where it is no product."""
+    def _product(self, call: ir.Operation, program: Program) -> Product | NotAProduct | None:
+        """What a call multiplies, or why it is no product; None where its op never is one."""
         callee = program.callee(call)
-        product = Product.of(call, callee) if "fuse.extern" in callee.attributes else None
+        try:
+            product = Product.read(call, callee) if "fuse.extern" in callee.attributes else None
+        except NotAProduct as reason:
+            if reason.legal:
+                return reason
+            raise PassError(f"{self.name}: {reason}", call.location) from None
         problem = None if product is None else product.problem()
         if problem is not None:
             raise PassError(f"{self.name}: {problem}", call.location)
@@ -163,15 +178,15 @@ class ChooseLibraries(AnalysisPass):
         takes."""
         if self.products != "auto" or self.tensor_cores != "all":
             return {}
-        products = {number: self._product(call, program) for number, call in enumerate(calls)}
-        given = [p for p in products.values() if p is not None]
+        read = [self._product(call, program) for call in calls]
+        products = {number: p for number, p in enumerate(read) if isinstance(p, Product)}
         found = dict[ir.Value, ChainCost]()
         for wide in (True, False):
-            left = [p for p in given if p.result not in found]
+            left = [p for p in products.values() if p.result not in found]
             chains = wide_chains_of(left, around, hardware) if wide else chains_of(left, around)
             costs = [(chain, cost_of(chain, around, hardware)) for chain in chains]
             found |= {p.result: cost for chain, cost in costs if cost.pays for p in chain.products}
-        return {n: found[p.result] for n, p in products.items() if p is not None and p.result in found}
+        return {n: found[p.result] for n, p in products.items() if p.result in found}
 
     def _choice(self, product: Product, around: Surroundings, known: Facts, hardware: Hardware) -> _Choice:
         """Whether a product becomes a kernel, and why."""

@@ -14,6 +14,9 @@ from .dataclass import dataclass
 #: Roles of tensors, in the order in which a kernel takes them.
 TENSORS = ("added", "left", "right", "left_scale", "right_scale")
 
+#: Names of tensors that a call may leave out.
+OPTIONAL = frozenset({"bias", "scale_result"})
+
 #: All roles.  ``alpha`` and ``beta`` are numbers, 1 where they are missing.  ``gelu`` says of an op that
 #: computes an activation which: GELU where it is true, otherwise ReLU.  ``free`` changes nothing about the
 #: numbers, or nothing that the type of the result does not say.  An argument of the others must have the

@@ -2,7 +2,8 @@
 
 from collections.abc import Mapping
 
-from ...compiler.analysis.contraction.product import Product, operands_by_role
+from ...compiler.analysis.contraction.arguments import operands_by_role
+from ...compiler.analysis.contraction.product import Product
 from ...compiler.base.dataclass import dataclass
 from ...compiler.base.product_forms import TENSORS
 from ...compiler.index import Expr, Facts, const, parse, simplify, sym

@@ -3,17 +3,15 @@
 import math
 from collections.abc import Mapping, Sequence
 from functools import cached_property
-from typing import TypeAlias
 
 from ...base.dataclass import dataclass
 from ...base.product_forms import TENSORS, EinsumForm, product_form
 from ...index import Expr, const, sym
 from ...ir.contractions import ACCUMULATORS, PRECISIONS
-from ...ir.dialects import fuse
-from ...ir.kernel import extern_arguments, string
+from ...ir.kernel import string
 from ...ir.layout import TensorSpec
-from ...ir.storage import operand_number
 from ...mlir import ir
+from .arguments import Attributes, NotAProduct, arguments_by_role, number_of, operands_of
 
 #: The name of a dim of size 1.
 UNIT = "1"
@@ -23,9 +21,6 @@ SHORT = 4
 
 #: Roles of what is multiplied, and of the result.
 _MULTIPLIED = ("left", "right", "result")
-
-#: Attributes by name, as a declaration has them.
-Attributes: TypeAlias = "ir.OpAttributeMap | Mapping[str, ir.Attribute]"
 
 
 @dataclass(frozen=True)
@@ -190,54 +185,50 @@ class Product:
     def of(call: ir.Operation, callee: ir.Operation) -> "Product | None":
         """What a call of an extern op multiplies; None where it is no product, or has arguments with which it
         is no sum of products of two tensors (a convolution that is not 1x1)."""
+        try:
+            return Product.read(call, callee)
+        except NotAProduct:
+            return None
+
+    @staticmethod
+    def read(call: ir.Operation, callee: ir.Operation) -> "Product | None":
+        """What a call of an extern op multiplies; None where its op has no form.  Raises ``NotAProduct``."""
         if len(call.results) != 1:
             return None
-        return Product.said(callee.attributes, call.operands, call.results[0])
+        return _read(callee.attributes, call.operands, call.results[0])
 
     @staticmethod
     def said(attributes: Attributes, operands: Sequence[ir.Value], result: ir.Value) -> "Product | None":
-        """The same of the attributes of a declaration.  ``operands`` may be other values than those of its
+        """As ``of``, of the attributes of a declaration.  ``operands`` may be other values than those of its
         call, such as what these are views of.
         """
-        form = product_form(string(attributes["fuse.extern"]))
-        given = None if form is None else _arguments(attributes, form)
-        if form is None or given is None:
+        try:
+            return _read(attributes, operands, result)
+        except NotAProduct:
             return None
-        places = _operands(given)
-        numbers = {role: _number(given[role]) for role in ("alpha", "beta") if role in given}
-        if None in numbers.values() or not {"left", "right"} <= places.keys() <= set(TENSORS):
-            return None
-        alpha, beta = (numbers.get(role) for role in ("alpha", "beta"))
-        if beta == 0:  # torch does not read what is added then, not even its NaNs
-            places.pop("added", None)
-        types = ir.FunctionType(ir.TypeAttr(attributes["function_type"]).value)
-        specs = {role: TensorSpec.of(types.inputs[n]) for role, n in places.items()}
-        specs["result"] = TensorSpec.of(types.results[0])
-        dims = _dims(form, specs)
-        if dims is None:
-            return None
-        activation = ""
-        if "gelu" in form.roles.values():
-            gelu = given.get("gelu")
-            if gelu is not None and not isinstance(gelu, ir.BoolAttr):
-                return None
-            activation = "gelu" if gelu is not None and gelu.value else "relu"
-        stated = "fuse.precision" in attributes
-        precision = string(attributes["fuse.precision"]) if stated else PRECISIONS[0]
-        scales = (1.0 if alpha is None else alpha, 1.0 if beta is None else beta)
-        values = {role: operands[n] for role, n in places.items()}
-        return Product(values, dims, specs, result, *scales, activation, precision)
 
 
-def operands_by_role(attributes: Attributes) -> dict[str, int]:
-    """Of a declaration of an op that is a product, the position of each tensor among the operands."""
+def _read(attributes: Attributes, operands: Sequence[ir.Value], result: ir.Value) -> Product | None:
     form = product_form(string(attributes["fuse.extern"]))
-    given = None if form is None else _arguments(attributes, form)
-    return _operands(given or {})
-
-
-def _operands(given: Mapping[str, ir.Attribute]) -> dict[str, int]:
-    return {role: operand_number(a) for role, a in given.items() if isinstance(a, fuse.Arg)}
+    if form is None:
+        return None
+    given = arguments_by_role(attributes, form)
+    places = operands_of(given)
+    alpha, beta = (number_of(given[role]) if role in given else 1.0 for role in ("alpha", "beta"))
+    assert alpha is not None and beta is not None, "arguments_by_role refuses others"
+    if beta == 0:  # torch does not read what is added then, not even its NaNs
+        places.pop("added", None)
+    types = ir.FunctionType(ir.TypeAttr(attributes["function_type"]).value)
+    specs = {role: TensorSpec.of(types.inputs[n]) for role, n in places.items()}
+    specs["result"] = TensorSpec.of(types.results[0])
+    dims = _dims(form, specs)
+    activation = ""
+    if "gelu" in form.roles.values():
+        activation = "gelu" if "gelu" in given and number_of(given["gelu"]) else "relu"
+    stated = "fuse.precision" in attributes
+    precision = string(attributes["fuse.precision"]) if stated else PRECISIONS[0]
+    values = {role: operands[n] for role, n in places.items()}
+    return Product(values, dims, specs, result, alpha, beta, activation, precision)
 
 
 def _differ(a: Expr, b: Expr) -> bool:
@@ -260,52 +251,20 @@ def _is_copied(spec: TensorSpec) -> bool:
 _RESULTS = {"f64": ("f64",), "f32": ("f32", "f16", "bf16"), "i32": ("i32",), "i64": ("i64",)}
 
 
-def _arguments(attributes: Attributes, form: EinsumForm) -> dict[str, ir.Attribute] | None:
-    """The arguments of a call by their roles, without those that are None or free; None where one has a value
-    with which the op does not have the form."""
-    positional, named = extern_arguments(attributes)
-    names = list(form.roles)
-    if len(positional) > len(names) or named.keys() - set(names[len(positional) :]):
-        return None
-    found: dict[str, ir.Attribute] = {}
-    for name, attribute in [*zip(names, positional, strict=False), *named.items()]:
-        role = form.roles[name]
-        if role in _VALUES:
-            if not _VALUES[role](attribute):
-                return None
-        elif role != "free" and not isinstance(attribute, ir.UnitAttr):
-            found[role] = attribute
-    return found
-
-
-def _all(attribute: ir.Attribute, value: int) -> bool:
-    return isinstance(attribute, ir.ArrayAttr) and all(_number(a) == value for a in attribute)
-
-
-#: Roles of arguments that must have one value, and whether an attribute is that.
-_VALUES = {
-    "none": lambda a: isinstance(a, ir.UnitAttr),
-    "false": lambda a: isinstance(a, ir.BoolAttr) and not a.value,
-    "zeros": lambda a: _all(a, 0),
-    "ones": lambda a: _all(a, 1),
-    "one": lambda a: _number(a) == 1,
-}
-
-
-def _dims(form: EinsumForm, specs: Mapping[str, TensorSpec]) -> dict[str, str] | None:
-    """The dims of each tensor and of the result; None where a tensor has other dims than the form."""
+def _dims(form: EinsumForm, specs: Mapping[str, TensorSpec]) -> dict[str, str]:
+    """The dims of each tensor and of the result.  Raises ``NotAProduct`` where a tensor has other dims than
+    the form."""
     left, right, made = form.spelled(specs["left"].rank)
     found = {"left": left, "right": right, "result": made}
     if UNIT in right and not _are_one(specs["right"].sizes, right):
-        return None
+        got = " x ".join(map(str, specs["right"].sizes))
+        raise NotAProduct(f"expected a right factor of {' x '.join(right)}, got {got}")
     if "added" in specs:
         found["added"] = form.added or made
     for role, row in (("left_scale", left), ("right_scale", right)):
         if role in specs:
-            dims = _scale_dims(specs[role], specs[role.removesuffix("_scale")], row, made)
-            if dims is None:
-                return None
-            found[role] = dims
+            name = next(name for name, its in form.roles.items() if its == role)
+            found[role] = _scale_dims(name, specs[role], specs[role.removesuffix("_scale")], row, made)
     return found
 
 
@@ -316,22 +275,15 @@ def _are_one(sizes: Sequence[Expr], dims: str) -> bool:
     )
 
 
-def _scale_dims(scale: TensorSpec, factor: TensorSpec, dims: str, made: str) -> str | None:
-    """The dims of a scale of f32: of one element, or of one for each row or column; else None."""
-    if scale.element != "f32":
-        return None
-    if all(s.constant == 1 for s in scale.sizes):
+def _scale_dims(name: str, scale: TensorSpec, factor: TensorSpec, dims: str, made: str) -> str:
+    """The dims of a scale of f32: of one element, or of one for each row or column.  Raises ``NotAProduct``
+    for another."""
+    if scale.element == "f32" and all(s.constant == 1 for s in scale.sizes):
         return UNIT * scale.rank
-    if scale.rank != factor.rank:
-        return None
-    kept = [UNIT if s.constant == 1 else d for s, d in zip(scale.sizes, dims, strict=True)]
-    matches = all(
-        d == UNIT or (d in made and s == f) for d, s, f in zip(kept, scale.sizes, factor.sizes, strict=True)
-    )
-    return "".join(kept) if matches else None
-
-
-def _number(attribute: ir.Attribute) -> float | None:
-    if isinstance(attribute, (ir.IntegerAttr, ir.FloatAttr)):
-        return float(attribute.value)
-    return None
+    if scale.element == "f32" and scale.rank == factor.rank:
+        kept = [UNIT if s.constant == 1 else d for s, d in zip(scale.sizes, dims, strict=True)]
+        pairs = zip(kept, scale.sizes, factor.sizes, strict=True)
+        if all(d == UNIT or (d in made and s == f) for d, s, f in pairs):
+            return "".join(kept)
+    got = " x ".join([*map(str, scale.sizes), scale.element])
+    raise NotAProduct(f"expected {name} to have one f32, or one for each row or column, got {got}")

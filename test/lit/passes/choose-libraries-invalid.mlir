@@ -73,3 +73,63 @@ module attributes {fuse.device = "cuda:0"} {
   }
   func.func private @mm(tensor<4x?xbf16, #fuse.layout<"4,s0", "s0,1", "0", "">>, tensor<?x8xbf16, #fuse.layout<"s0 + 1,8", "8,1", "0", "">>) -> tensor<4x8xbf16> attributes {fuse.extern = "aten.mm.default", fuse.args = [#fuse.arg<0 : i64>, #fuse.arg<1 : i64>], fuse.kwargs = {}}
 }
+
+// -----
+
+// Bad input: a factor that is a text.
+module attributes {fuse.device = "cuda:0"} {
+  func.func @main(%a0: tensor<48xbf16>, %a1: tensor<64x32xbf16>, %a2: tensor<32x48xbf16>) -> tensor<64x48xbf16> {
+    // expected-error@+1 {{choose-libraries: expected alpha to be a number, got "two"}}
+    %y = call @added(%a0, %a1, %a2) : (tensor<48xbf16>, tensor<64x32xbf16>, tensor<32x48xbf16>) -> tensor<64x48xbf16>
+    return %y : tensor<64x48xbf16>
+  }
+  func.func private @added(tensor<48xbf16>, tensor<64x32xbf16>, tensor<32x48xbf16>) -> tensor<64x48xbf16> attributes {fuse.extern = "aten.addmm.default", fuse.args = [#fuse.arg<0 : i64>, #fuse.arg<1 : i64>, #fuse.arg<2 : i64>], fuse.kwargs = {alpha = "two"}}
+}
+
+// -----
+
+// Bad input: a truth value that is a text.
+module attributes {fuse.device = "cuda:0"} {
+  func.func @main(%a0: tensor<48xbf16>, %a1: tensor<64x32xbf16>, %a2: tensor<32x48xbf16>) -> tensor<64x48xbf16> {
+    // expected-error@+1 {{choose-libraries: expected use_gelu to be true or false, got "yes"}}
+    %y = call @activated(%a0, %a1, %a2) : (tensor<48xbf16>, tensor<64x32xbf16>, tensor<32x48xbf16>) -> tensor<64x48xbf16>
+    return %y : tensor<64x48xbf16>
+  }
+  func.func private @activated(tensor<48xbf16>, tensor<64x32xbf16>, tensor<32x48xbf16>) -> tensor<64x48xbf16> attributes {fuse.extern = "aten._addmm_activation.default", fuse.args = [#fuse.arg<0 : i64>, #fuse.arg<1 : i64>, #fuse.arg<2 : i64>], fuse.kwargs = {use_gelu = "yes"}}
+}
+
+// -----
+
+// Bad input: a truth value that is a fraction.
+module attributes {fuse.device = "cuda:0"} {
+  func.func @main(%a0: tensor<48xbf16>, %a1: tensor<64x32xbf16>, %a2: tensor<32x48xbf16>) -> tensor<64x48xbf16> {
+    // expected-error@+1 {{choose-libraries: expected use_gelu to be true or false, got 5.000000e-01 : f64}}
+    %y = call @activated(%a0, %a1, %a2) : (tensor<48xbf16>, tensor<64x32xbf16>, tensor<32x48xbf16>) -> tensor<64x48xbf16>
+    return %y : tensor<64x48xbf16>
+  }
+  func.func private @activated(tensor<48xbf16>, tensor<64x32xbf16>, tensor<32x48xbf16>) -> tensor<64x48xbf16> attributes {fuse.extern = "aten._addmm_activation.default", fuse.args = [#fuse.arg<0 : i64>, #fuse.arg<1 : i64>, #fuse.arg<2 : i64>], fuse.kwargs = {use_gelu = 0.5 : f64}}
+}
+
+// -----
+
+// Bad input: a number is added.
+module attributes {fuse.device = "cuda:0"} {
+  func.func @main(%a0: tensor<64x32xbf16>, %a1: tensor<32x48xbf16>) -> tensor<64x48xbf16> {
+    // expected-error@+1 {{choose-libraries: expected self to be a tensor, got 5 : i64}}
+    %y = call @added(%a0, %a1) : (tensor<64x32xbf16>, tensor<32x48xbf16>) -> tensor<64x48xbf16>
+    return %y : tensor<64x48xbf16>
+  }
+  func.func private @added(tensor<64x32xbf16>, tensor<32x48xbf16>) -> tensor<64x48xbf16> attributes {fuse.extern = "aten.addmm.default", fuse.args = [5 : i64, #fuse.arg<0 : i64>, #fuse.arg<1 : i64>], fuse.kwargs = {}}
+}
+
+// -----
+
+// Bad input: nothing is added.
+module attributes {fuse.device = "cuda:0"} {
+  func.func @main(%a0: tensor<64x32xbf16>, %a1: tensor<32x48xbf16>) -> tensor<64x48xbf16> {
+    // expected-error@+1 {{choose-libraries: expected aten.addmm.default to take a tensor as self, got none}}
+    %y = call @added(%a0, %a1) : (tensor<64x32xbf16>, tensor<32x48xbf16>) -> tensor<64x48xbf16>
+    return %y : tensor<64x48xbf16>
+  }
+  func.func private @added(tensor<64x32xbf16>, tensor<32x48xbf16>) -> tensor<64x48xbf16> attributes {fuse.extern = "aten.addmm.default", fuse.args = [unit, #fuse.arg<0 : i64>, #fuse.arg<1 : i64>], fuse.kwargs = {}}
+}

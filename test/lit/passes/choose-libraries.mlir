@@ -232,34 +232,6 @@ module attributes {fuse.device = "cuda:0"} {
 
 // -----
 
-// Must not fire: of a convolution with strides nothing is said, it is no sum of products of two tensors.
-// CHECK: call @strided(
-// LIBRARY: call @strided(
-// GENERATED: call @strided(
-module attributes {fuse.device = "cuda:0"} {
-  func.func @main(%x: tensor<2x16x7x9xbf16>, %w: tensor<8x16x1x1xbf16>) -> tensor<2x8x4x5xbf16> {
-    %y = call @strided(%x, %w) : (tensor<2x16x7x9xbf16>, tensor<8x16x1x1xbf16>) -> tensor<2x8x4x5xbf16>
-    return %y : tensor<2x8x4x5xbf16>
-  }
-  func.func private @strided(tensor<2x16x7x9xbf16>, tensor<8x16x1x1xbf16>) -> tensor<2x8x4x5xbf16> attributes {fuse.extern = "aten.convolution.default", fuse.args = [#fuse.arg<0 : i64>, #fuse.arg<1 : i64>, unit, [2 : i64, 2 : i64], [0 : i64, 0 : i64], [1 : i64, 1 : i64], false, [0 : i64, 0 : i64], 1 : i64], fuse.kwargs = {}}
-}
-
-// -----
-
-// Must not fire: nor of a call whose argument is not of the type that the op takes.
-// CHECK: call @neither(
-// LIBRARY: call @neither(
-// GENERATED: call @neither(
-module attributes {fuse.device = "cuda:0"} {
-  func.func @main(%c: tensor<48xbf16>, %x: tensor<64x32xbf16>, %w: tensor<32x48xbf16>) -> tensor<64x48xbf16> {
-    %y = call @neither(%c, %x, %w) : (tensor<48xbf16>, tensor<64x32xbf16>, tensor<32x48xbf16>) -> tensor<64x48xbf16>
-    return %y : tensor<64x48xbf16>
-  }
-  func.func private @neither(tensor<48xbf16>, tensor<64x32xbf16>, tensor<32x48xbf16>) -> tensor<64x48xbf16> attributes {fuse.extern = "aten._addmm_activation.default", fuse.args = [#fuse.arg<0 : i64>, #fuse.arg<1 : i64>, #fuse.arg<2 : i64>], fuse.kwargs = {use_gelu = 1 : i64}}
-}
-
-// -----
-
 // Must not fire: products of 16 bits are added up in 32, and the call stores 16.
 // CHECK: call @integers_of_16(
 // SAID: missed: choose-libraries: dtype: @integers_of_16 is the library's: i16 and i16 are not multiplied to i16 by kernels

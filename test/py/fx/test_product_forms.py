@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from fuse_mlir.compiler.base.product_forms import FORMS, ROLES, TENSORS, EinsumForm, product_form
+from fuse_mlir.compiler.base.product_forms import FORMS, OPTIONAL, ROLES, TENSORS, EinsumForm, product_form
 from fuse_mlir.compiler.base.products import product_op
 
 aten = torch.ops.aten
@@ -16,6 +16,9 @@ def test_a_form_names_the_arguments_of_its_op_in_order(name: str) -> None:
     assert list(form.roles) == [a.name for a in arguments]
     tensors = [a.name for a in arguments if "Tensor" in str(a.type)]
     assert [n for n, role in form.roles.items() if role in (*TENSORS, "none")] == tensors
+    assert [a.name for a in arguments if "Optional[Tensor]" in str(a.type)] == [
+        n for n in tensors if n in OPTIONAL
+    ]
     assert product_op(f"aten.{name}.default") is not None
 
 
