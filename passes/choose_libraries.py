@@ -106,7 +106,8 @@ class ChooseLibraries(AnalysisPass):
     module's, on sizes that torch alone knows to be equal (``s0 floordiv 2`` and ``s1``, rule ``sizes``), nor
     on arguments with which an op of ``FORMS`` is no sum of products of two tensors, or that it does not have
     (rule ``form``): a convolution that is not 1x1, or has strides, padding or groups, a factor ``alpha`` that
-    is not known when compiling, scales of blocks.
+    is not known when compiling, scales of blocks.  Nor on integers times a number that their type does not
+    hold (rule ``number``).
 
     Raises PassError on an unknown ``hardware``, on a product whose shapes do not match, on arguments that are
     no tensors, numbers or truth values where torch takes nothing else, and on ``fuse.precision = "tf32"`` of

@@ -122,8 +122,8 @@ class _Body:
         return ir.Operation.create("fuse.load", [type_.element_type], given, at).results[0]
 
     def _number(self, value: float) -> ir.Value:
-        # Of integers, torch refuses numbers such as 0.5.
-        return arith.constant(self.wide, value if self.floats else int(value))
+        # Of integers, torch multiplies by the whole part of a number such as 1.5.
+        return arith.constant(self.wide, float(value) if self.floats else int(value))
 
     def _scaled(self, value: ir.Value, factor: float) -> ir.Value:
         return value if factor == 1.0 else multiplied(value, self._number(factor))

@@ -81,9 +81,12 @@ def operands_of(arguments: Mapping[str, ir.Attribute]) -> dict[str, int]:
 
 
 def number_of(attribute: ir.Attribute) -> float | None:
-    """The value of a number or a truth value."""
-    if isinstance(attribute, (ir.BoolAttr, ir.IntegerAttr, ir.FloatAttr)):
-        return float(attribute.value)
+    """The value of a number or a truth value, which is whole where the attribute is."""
+    if isinstance(attribute, ir.BoolAttr):
+        return int(attribute.value)
+    if isinstance(attribute, (ir.IntegerAttr, ir.FloatAttr)):
+        value: float = attribute.value
+        return value
     return None
 
 

@@ -179,6 +179,10 @@ class Product:
         unknown = next((pair for pair in self._pairs(*compared) if pair[0] != pair[1]), None)
         if unknown is not None:
             return "sizes", f"{unknown[0]} and {unknown[1]} are not known to be equal"
+        bits = int(left[1:]) if left[0] == "i" else 0
+        for name, value in (("alpha", self.alpha), ("beta", self.beta)):
+            if bits and not (math.isfinite(value) and -(1 << bits - 1) <= int(value) < 1 << bits - 1):
+                return "number", f"{name} is {value}, which is no number of {left}"
         return None
 
     @staticmethod

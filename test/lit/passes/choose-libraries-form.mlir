@@ -160,6 +160,32 @@ module attributes {fuse.device = "cuda:0"} {
 
 // -----
 
+// Must not fire: torch refuses a factor that the elements do not hold, when it runs.
+// CHECK: call @large(
+// SAID: missed: choose-libraries: number: @large is the library's: alpha is 3000000000, which is no number of i32 [large]
+module attributes {fuse.device = "cuda:0"} {
+  func.func @main(%a0: tensor<48xi32>, %a1: tensor<64x32xi32>, %a2: tensor<32x48xi32>) -> tensor<64x48xi32> {
+    %y = call @large(%a0, %a1, %a2) : (tensor<48xi32>, tensor<64x32xi32>, tensor<32x48xi32>) -> tensor<64x48xi32>
+    return %y : tensor<64x48xi32>
+  }
+  func.func private @large(tensor<48xi32>, tensor<64x32xi32>, tensor<32x48xi32>) -> tensor<64x48xi32> attributes {fuse.extern = "aten.addmm.default", fuse.args = [#fuse.arg<0 : i64>, #fuse.arg<1 : i64>, #fuse.arg<2 : i64>], fuse.kwargs = {alpha = 3000000000 : i64}}
+}
+
+// -----
+
+// Must not fire: nor an infinite one.
+// CHECK: call @endless(
+// SAID: missed: choose-libraries: number: @endless is the library's: beta is inf, which is no number of i32 [endless]
+module attributes {fuse.device = "cuda:0"} {
+  func.func @main(%a0: tensor<48xi32>, %a1: tensor<64x32xi32>, %a2: tensor<32x48xi32>) -> tensor<64x48xi32> {
+    %y = call @endless(%a0, %a1, %a2) : (tensor<48xi32>, tensor<64x32xi32>, tensor<32x48xi32>) -> tensor<64x48xi32>
+    return %y : tensor<64x48xi32>
+  }
+  func.func private @endless(tensor<48xi32>, tensor<64x32xi32>, tensor<32x48xi32>) -> tensor<64x48xi32> attributes {fuse.extern = "aten.addmm.default", fuse.args = [#fuse.arg<0 : i64>, #fuse.arg<1 : i64>, #fuse.arg<2 : i64>], fuse.kwargs = {beta = 0x7FF0000000000000 : f64}}
+}
+
+// -----
+
 // A number in place of a truth value is one, and a truth value in place of a number.
 // CHECK: call @one_kernel(
 // CHECK: func.func private @one_kernel

@@ -139,6 +139,19 @@ def test_integers_that_are_added(dtype):
     assert [graph.externs for graph in found.graphs] == [0]
 
 
+@pytest.mark.parametrize("factor", [0.5, -1.5, 2.0, True, (1 << 62) + 1], ids=str)
+def test_integers_are_multiplied_by_the_whole_part_of_a_number(factor):
+    """As torch does on a CPU, without rounding a large one to a float."""
+    c, x, w = (torch.randint(-9, 9, shape) for shape in ((4,), (5, 7), (7, 4)))
+
+    def function(c, x, w):
+        return torch.addmm(c, x, w, beta=factor), torch.addmm(c, x, w, alpha=factor)
+
+    found = Compiled(function, GENERATED)
+    assert all(map(torch.equal, found(c, x, w), function(c, x, w)))
+    assert [graph.externs for graph in found.graphs] == [0]
+
+
 @pytest.mark.parametrize("gelu", [False, True])
 def test_activations_of_the_library(gelu):
     """On a CPU torch computes GELU by erf."""
