@@ -275,7 +275,8 @@ class Scan(Fuse.Operation, name="scan", traits=[ext.Pure]):
 
 class Dot(Fuse.Operation, name="dot", traits=[ext.Pure]):
     """sum(lhs * rhs) over ``over``, accumulated in the result's type: f64 of f64, f32 of other floats, i64 of
-    i64, i32 of other integers.  A dim of ``over`` that one operand lacks repeats that operand.
+    i64, i32 of other integers.  A dim of ``over`` that one operand lacks repeats that operand: ``fold-views``
+    loads one element of a factor that torch expands along the sum.  Both may not lack it.
 
     The op may have an attribute ``precision``.  ``ieee``, which holds where there is none, multiplies the
     operands as they are.  ``tf32`` allows tile code to round operands of f32 to 10 bits of mantissa first, as

@@ -44,7 +44,7 @@ module attributes {fuse.device = "cuda:0"} {
     %v = "fuse.load"(%x, %true, %zero) {at = ["d0", "d1"]} : (!x, i1, f32) -> f32
     // CHECK: "fuse.index"() {expr = "d0*64 + d1"} : () -> i64
     %i = "fuse.index"() {expr = "d0*64 + d1"} : () -> i64
-    // CHECK: "fuse.reduce"({{.*}}) {kind = "sum", over = ["d1"]} : (f32) -> f32
+    // CHECK: %[[SUM:.*]] = "fuse.reduce"({{.*}}) {kind = "sum", over = ["d1"]} : (f32) -> f32
     %sum = "fuse.reduce"(%v) {kind = "sum", over = ["d1"]} : (f32) -> f32
     // CHECK: "fuse.argreduce"({{.*}}) {kind = "argmax", over = ["d1"]} : (f32, i64) -> (f32, i64)
     %best, %where = "fuse.argreduce"(%v, %i) {kind = "argmax", over = ["d1"]} : (f32, i64) -> (f32, i64)
@@ -60,6 +60,8 @@ module attributes {fuse.device = "cuda:0"} {
     %prefix = "fuse.scan"(%v) {kind = "sum", over = "d1", reverse = false} : (f32) -> f32
     // CHECK: "fuse.dot"({{.*}}) {over = ["d1"], precision = "tf32"} : (f32, f32) -> f32
     %dot = "fuse.dot"(%v, %prefix) {over = ["d1"], precision = "tf32"} : (f32, f32) -> f32
+    // CHECK: "fuse.dot"(%[[SUM]], {{.*}}) {over = ["d1"]} : (f32, f32) -> f32
+    %repeated = "fuse.dot"(%sum, %v) {over = ["d1"]} : (f32, f32) -> f32
     // CHECK: "fuse.libm"({{.*}}) {fn = "lgamma"} : (f32) -> f32
     %lgamma = "fuse.libm"(%dot) {fn = "lgamma"} : (f32) -> f32
     // CHECK: "fuse.load"({{.*}}) {at = ["d0", "i0 mod 64"]} : ({{.*}}, i1, f32, i64) -> f32

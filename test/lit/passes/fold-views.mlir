@@ -210,3 +210,29 @@ module attributes {fuse.device = "cpu"} {
     return %r : tensor<64xf32>
   }
 }
+
+// -----
+
+// A factor that is expanded along the sum: its element is the same at all points of d2, which the product repeats.
+// CHECK-LABEL: func.func private @product
+// CHECK: %[[A:.*]] = "fuse.load"(%arg0, {{.*}}) {at = ["d0", "0"]}
+// CHECK: %[[B:.*]] = "fuse.load"(%arg1, {{.*}}) {at = ["d2", "d1"]}
+// CHECK: "fuse.dot"(%[[A]], %[[B]]) {over = ["d2"]} : (f32, f32) -> f32
+module attributes {fuse.device = "cpu"} {
+  func.func @main(%x: tensor<8x1xf32>, %w: tensor<64x4xf32>) -> tensor<8x4xf32> {
+    %v = "fuse.view"(%x) {map = ["v0", "0"], syms = []} : (tensor<8x1xf32>) -> tensor<8x64xf32, #fuse.layout<"8,64", "1,0", "0", "">>
+    %o = "fuse.empty"() {syms = []} : () -> tensor<8x4xf32>
+    %y = call @product(%v, %w, %o) : (tensor<8x64xf32, #fuse.layout<"8,64", "1,0", "0", "">>, tensor<64x4xf32>, tensor<8x4xf32>) -> tensor<8x4xf32>
+    return %y : tensor<8x4xf32>
+  }
+  func.func private @product(%x: tensor<8x64xf32, #fuse.layout<"8,64", "1,0", "0", "">>, %w: tensor<64x4xf32>, %o: tensor<8x4xf32>) -> tensor<8x4xf32>
+      attributes {fuse.kernel, fuse.dims = {d0 = "8", d1 = "4", d2 = "64"}, fuse.ties = array<i64: 2>} {
+    %true = arith.constant true
+    %zero = arith.constant 0.0 : f32
+    %a = "fuse.load"(%x, %true, %zero) {at = ["d0", "d2"]} : (tensor<8x64xf32, #fuse.layout<"8,64", "1,0", "0", "">>, i1, f32) -> f32
+    %b = "fuse.load"(%w, %true, %zero) {at = ["d2", "d1"]} : (tensor<64x4xf32>, i1, f32) -> f32
+    %s = "fuse.dot"(%a, %b) {over = ["d2"]} : (f32, f32) -> f32
+    %r = "fuse.store"(%o, %s, %true) {at = ["d0", "d1"], mode = "set"} : (tensor<8x4xf32>, f32, i1) -> tensor<8x4xf32>
+    return %r : tensor<8x4xf32>
+  }
+}

@@ -34,6 +34,7 @@ PRODUCTS = {
     "linear": (F.linear, ((2, 3, 7), (6, 7), (6,))),
     "einsum": (lambda x, y: torch.einsum("bik,bjk->bij", x, y), ((2, 5, 7), (2, 6, 7))),
     "of an expanded factor": (lambda x, w: x @ w, ((3, 5, 7), (7, 6))),
+    "of a column that is expanded": (lambda x, w: x.expand(5, 7) @ w, ((5, 1), (7, 6))),
     "of transposed factors": (lambda x, w: x.t() @ w.t(), ((7, 5), (6, 7))),
     "of a reshaped factor": (lambda x, w: x.view(5, 7) @ w, ((35,), (7, 6))),
     "of every second row": (lambda x, w: x[::2] @ w[:, 1:], ((9, 7), (7, 6))),
