@@ -15,6 +15,7 @@ from ..analysis.program.dependences import check_order
 from ..base.dataclass import dataclass
 from ..ir.bytecode import bytecode_of
 from ..ir.contractions import PRECISIONS
+from ..ir.layout import TensorSpec
 from ..ir.nesting import modules_in, nested_modules
 from ..ir.storage import functions_of
 from ..mlir import ir
@@ -172,7 +173,10 @@ def _verify(module: ir.Module, known: Mapping[Hashable, Callee], report: Report)
 def _function(op: ir.Operation, report: Report) -> Callee:
     """Checks what a ``func.func`` says by itself."""
     verify_attributes(op, report)
+    before = report.complaints
     kind = report.check(op, _kind, op) or "graph"
+    if report.complaints != before:
+        return Callee("unknown")  # what follows would be consequences
     if kind == "extern":
         verify_extern(op, report)
     elif kind == "kernel" and "fuse.grid" in op.attributes:
@@ -242,8 +246,16 @@ def _declaration(items: list[tuple[str, ir.Attribute]], what: str) -> None:
     if not required <= names <= required | {"fuse.precision"}:
         raise Broken(f"expected {what} to hold {listed(required)}, got {listed(names)}")
     said = dict(items)
-    text_of(said["sym_name"], f"sym_name of {what}")
-    verify_call(said, signature_of(said["function_type"], f"function_type of {what}"))
+    if not text_of(said["sym_name"], f"sym_name of {what}"):
+        raise Broken(f"expected sym_name of {what} to be a name, got an empty one")
+    if "fuse.precision" in said:
+        precision = text_of(said["fuse.precision"], f"fuse.precision of {what}")
+        one_of(precision, PRECISIONS, f"fuse.precision of {what}")
+    signature = signature_of(said["function_type"], f"function_type of {what}")
+    verify_call(said, signature)
+    for type_ in (*signature.inputs, *signature.results):
+        if isinstance(type_, ir.RankedTensorType):
+            TensorSpec.of(type_)
 
 
 def _kind(func: ir.Operation) -> str | None:

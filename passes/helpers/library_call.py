@@ -67,7 +67,7 @@ class LibraryCall:
         if sorted(operands) != list(range(len(inputs))):
             return None
         product = Product.said(said, [operands[n] for n in sorted(operands)], call.results[0])
-        if product is None or not _is_stored(product, kernel, stores[0]):
+        if product is None or product.problem() is not None or not _is_stored(product, kernel, stores[0]):
             return None
         facts = known.with_extents(kernel_dims(kernel))
         maps = {}

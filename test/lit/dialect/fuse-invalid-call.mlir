@@ -124,6 +124,62 @@ func.func private @k(%x: tensor<8xf32>, %o: tensor<8xf32>) -> tensor<8xf32>
 
 // -----
 
+// library: an empty name
+// expected-error@+1 {{'func.func' op expected sym_name of fuse.library to be a name, got an empty one}}
+func.func private @k(%x: tensor<8xf32>, %o: tensor<8xf32>) -> tensor<8xf32>
+    attributes {fuse.kernel, fuse.dims = {d0 = "8"}, fuse.ties = array<i64: 1>,
+                fuse.library = {sym_name = "", function_type = (tensor<8xf32>) -> tensor<8xf32>, fuse.extern = "aten.relu.default",
+                                fuse.args = [#fuse.arg<0 : i64>], fuse.kwargs = {}}} {
+  return %o : tensor<8xf32>
+}
+
+// -----
+
+// library: an unknown precision
+// expected-error@+1 {{'func.func' op expected fuse.precision of fuse.library to be one of ieee, tf32, got 'fast'}}
+func.func private @k(%x: tensor<8xf32>, %o: tensor<8xf32>) -> tensor<8xf32>
+    attributes {fuse.kernel, fuse.dims = {d0 = "8"}, fuse.ties = array<i64: 1>,
+                fuse.library = {sym_name = "relu", function_type = (tensor<8xf32>) -> tensor<8xf32>, fuse.extern = "aten.relu.default",
+                                fuse.args = [#fuse.arg<0 : i64>], fuse.kwargs = {}, fuse.precision = "fast"}} {
+  return %o : tensor<8xf32>
+}
+
+// -----
+
+// library: a precision that is no text
+// expected-error@+1 {{'func.func' op expected fuse.precision of fuse.library to be a string, got 1 : i64}}
+func.func private @k(%x: tensor<8xf32>, %o: tensor<8xf32>) -> tensor<8xf32>
+    attributes {fuse.kernel, fuse.dims = {d0 = "8"}, fuse.ties = array<i64: 1>,
+                fuse.library = {sym_name = "relu", function_type = (tensor<8xf32>) -> tensor<8xf32>, fuse.extern = "aten.relu.default",
+                                fuse.args = [#fuse.arg<0 : i64>], fuse.kwargs = {}, fuse.precision = 1 : i64}} {
+  return %o : tensor<8xf32>
+}
+
+// -----
+
+// library: a layout of no expressions
+// expected-error@+1 {{'func.func' op bad index expression '(': expected a number, a name or '(', got the end at position 1}}
+func.func private @k(%x: tensor<8xf32>, %o: tensor<8xf32>) -> tensor<8xf32>
+    attributes {fuse.kernel, fuse.dims = {d0 = "8"}, fuse.ties = array<i64: 1>,
+                fuse.library = {sym_name = "relu", function_type = (tensor<8xf32>) -> tensor<8xf32, #fuse.layout<"8", "(", "0", "">>, fuse.extern = "aten.relu.default",
+                                fuse.args = [#fuse.arg<0 : i64>], fuse.kwargs = {}}} {
+  return %o : tensor<8xf32>
+}
+
+// -----
+
+// library: no dictionary; the ops of the kernel have no errors of their own
+// expected-error@+1 {{'func.func' op expected fuse.library to be a dictionary, got "relu"}}
+func.func private @k(%o: tensor<8xf32>) -> tensor<8xf32>
+    attributes {fuse.kernel, fuse.dims = {d0 = "8"}, fuse.ties = array<i64: 0>, fuse.library = "relu"} {
+  %true = arith.constant true
+  %one = arith.constant 1.0 : f32
+  %r = "fuse.store"(%o, %one, %true) {at = ["d0"], mode = "set"} : (tensor<8xf32>, f32, i1) -> tensor<8xf32>
+  return %r : tensor<8xf32>
+}
+
+// -----
+
 // held: an operand that the op takes
 // expected-error@+1 {{'func.func' op expected fuse.held to name operands that are no arguments, got 0}}
 func.func private @e(tensor<8xf32>) -> tensor<8xf32>

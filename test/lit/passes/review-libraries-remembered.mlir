@@ -1,0 +1,74 @@
+// A kernel may remember a call that computes no product of what it reads, where it was written by hand.
+// RUN: fuse-opt %s --pass-pipeline="builtin.module(review-libraries{back=all})" --split-input-file --verify-each=on | FileCheck %s
+
+// Must not fire: the call that is remembered sums over more rows than the right factor has.
+// CHECK-LABEL: func.func @main(%arg0: tensor<64x64xbf16>, %arg1: tensor<64x64xbf16>)
+// CHECK: call @mm_kernel(
+// CHECK-NOT: call
+module attributes {fuse.device = "cuda:0"} {
+  func.func @main(%x: tensor<64x64xbf16>, %z: tensor<64x64xbf16>) -> tensor<64x64xbf16> {
+    %e = "fuse.empty"() {syms = []} : () -> tensor<64x64xbf16>
+    %y = call @mm_kernel(%x, %z, %e) : (tensor<64x64xbf16>, tensor<64x64xbf16>, tensor<64x64xbf16>) -> tensor<64x64xbf16>
+    return %y : tensor<64x64xbf16>
+  }
+  func.func private @mm_kernel(%x: tensor<64x64xbf16>, %z: tensor<64x64xbf16>, %o: tensor<64x64xbf16>) -> tensor<64x64xbf16> attributes {fuse.kernel, fuse.dims = {d0 = "64", d1 = "64", d2 = "64"}, fuse.ties = array<i64: 2>,
+      fuse.library = {sym_name = "mm", function_type = (tensor<64x64xbf16>, tensor<65x64xbf16>) -> tensor<64x64xbf16>, fuse.extern = "aten.mm.default", fuse.args = [#fuse.arg<0 : i64>, #fuse.arg<1 : i64>], fuse.kwargs = {}}} {
+    %true = arith.constant true
+    %zero = arith.constant 0.0 : bf16
+    %a = "fuse.load"(%x, %true, %zero) {at = ["d0", "d2"]} : (tensor<64x64xbf16>, i1, bf16) -> bf16
+    %b = "fuse.load"(%z, %true, %zero) {at = ["d2", "d1"]} : (tensor<64x64xbf16>, i1, bf16) -> bf16
+    %s = "fuse.dot"(%a, %b) {over = ["d2"]} : (bf16, bf16) -> f32
+    %t = arith.truncf %s : f32 to bf16
+    %r = "fuse.store"(%o, %t, %true) {at = ["d0", "d1"], mode = "set"} : (tensor<64x64xbf16>, bf16, i1) -> tensor<64x64xbf16>
+    return %r : tensor<64x64xbf16>
+  }
+}
+
+// -----
+
+// Must not fire: numbers of 16 bits have no TF32.
+// CHECK-LABEL: func.func @main(%arg0: tensor<64x64xbf16>, %arg1: tensor<64x64xbf16>)
+// CHECK: call @mm_kernel(
+// CHECK-NOT: call
+module attributes {fuse.device = "cuda:0"} {
+  func.func @main(%x: tensor<64x64xbf16>, %z: tensor<64x64xbf16>) -> tensor<64x64xbf16> {
+    %e = "fuse.empty"() {syms = []} : () -> tensor<64x64xbf16>
+    %y = call @mm_kernel(%x, %z, %e) : (tensor<64x64xbf16>, tensor<64x64xbf16>, tensor<64x64xbf16>) -> tensor<64x64xbf16>
+    return %y : tensor<64x64xbf16>
+  }
+  func.func private @mm_kernel(%x: tensor<64x64xbf16>, %z: tensor<64x64xbf16>, %o: tensor<64x64xbf16>) -> tensor<64x64xbf16> attributes {fuse.kernel, fuse.dims = {d0 = "64", d1 = "64", d2 = "64"}, fuse.ties = array<i64: 2>,
+      fuse.library = {sym_name = "mm", function_type = (tensor<64x64xbf16>, tensor<64x64xbf16>) -> tensor<64x64xbf16>, fuse.extern = "aten.mm.default", fuse.args = [#fuse.arg<0 : i64>, #fuse.arg<1 : i64>], fuse.kwargs = {}, fuse.precision = "tf32"}} {
+    %true = arith.constant true
+    %zero = arith.constant 0.0 : bf16
+    %a = "fuse.load"(%x, %true, %zero) {at = ["d0", "d2"]} : (tensor<64x64xbf16>, i1, bf16) -> bf16
+    %b = "fuse.load"(%z, %true, %zero) {at = ["d2", "d1"]} : (tensor<64x64xbf16>, i1, bf16) -> bf16
+    %s = "fuse.dot"(%a, %b) {over = ["d2"]} : (bf16, bf16) -> f32
+    %t = arith.truncf %s : f32 to bf16
+    %r = "fuse.store"(%o, %t, %true) {at = ["d0", "d1"], mode = "set"} : (tensor<64x64xbf16>, bf16, i1) -> tensor<64x64xbf16>
+    return %r : tensor<64x64xbf16>
+  }
+}
+
+// -----
+
+// The same without these.
+// CHECK-LABEL: func.func @main(%arg0: tensor<64x64xbf16>, %arg1: tensor<64x64xbf16>)
+// CHECK: call @mm(%arg0, %arg1)
+module attributes {fuse.device = "cuda:0"} {
+  func.func @main(%x: tensor<64x64xbf16>, %z: tensor<64x64xbf16>) -> tensor<64x64xbf16> {
+    %e = "fuse.empty"() {syms = []} : () -> tensor<64x64xbf16>
+    %y = call @mm_kernel(%x, %z, %e) : (tensor<64x64xbf16>, tensor<64x64xbf16>, tensor<64x64xbf16>) -> tensor<64x64xbf16>
+    return %y : tensor<64x64xbf16>
+  }
+  func.func private @mm_kernel(%x: tensor<64x64xbf16>, %z: tensor<64x64xbf16>, %o: tensor<64x64xbf16>) -> tensor<64x64xbf16> attributes {fuse.kernel, fuse.dims = {d0 = "64", d1 = "64", d2 = "64"}, fuse.ties = array<i64: 2>,
+      fuse.library = {sym_name = "mm", function_type = (tensor<64x64xbf16>, tensor<64x64xbf16>) -> tensor<64x64xbf16>, fuse.extern = "aten.mm.default", fuse.args = [#fuse.arg<0 : i64>, #fuse.arg<1 : i64>], fuse.kwargs = {}}} {
+    %true = arith.constant true
+    %zero = arith.constant 0.0 : bf16
+    %a = "fuse.load"(%x, %true, %zero) {at = ["d0", "d2"]} : (tensor<64x64xbf16>, i1, bf16) -> bf16
+    %b = "fuse.load"(%z, %true, %zero) {at = ["d2", "d1"]} : (tensor<64x64xbf16>, i1, bf16) -> bf16
+    %s = "fuse.dot"(%a, %b) {over = ["d2"]} : (bf16, bf16) -> f32
+    %t = arith.truncf %s : f32 to bf16
+    %r = "fuse.store"(%o, %t, %true) {at = ["d0", "d1"], mode = "set"} : (tensor<64x64xbf16>, bf16, i1) -> tensor<64x64xbf16>
+    return %r : tensor<64x64xbf16>
+  }
+}
