@@ -128,7 +128,7 @@ def verify_kernel(func: ir.Operation, report: Report) -> Accesses | None:
                 )
                 continue
             rule = _scalar
-        report.check(op, _coarse, op)
+        report.check(op, _precise, op)
         dims_of_results = report.check(op, rule, body, op)
         if multiplies:
             report.check(op, _countable, body.points_of(op), "the dims of an op")
@@ -284,10 +284,15 @@ def _rounding(body: _Body, op: ir.Operation) -> frozenset[str]:
     return _scalar(body, op)
 
 
-def _coarse(op: ir.Operation) -> None:
+def _precise(op: ir.Operation) -> None:
+    """What is said of the precision of an op is said where something reads it."""
+    if IMPLICIT in op.attributes and op.name != "arith.truncf":
+        raise Broken(f"expected {IMPLICIT} on an arith.truncf, got {op.name}")
+    if COARSE not in op.attributes:
+        return
     types = [str(result.type) for result in op.results]
     scalar = op.name.startswith(("arith.", "math."))
-    if COARSE in op.attributes and not (scalar and types == ["f32"]):
+    if not (scalar and types == ["f32"]):
         expected = f"expected {COARSE} on an arith or math op with one result of f32"
         raise Broken(f"{expected}, got {op.name} with {', '.join(types) or 'none'}")
 

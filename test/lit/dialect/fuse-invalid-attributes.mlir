@@ -15,6 +15,20 @@ func.func private @k(%x: tensor<8x4xf32>, %o: tensor<8xf32>) -> tensor<8xf32>
 
 // -----
 
+// an op of a kernel: a rounding where nothing is rounded
+func.func private @k(%x: tensor<8x4xf32>, %o: tensor<8xf32>) -> tensor<8xf32>
+    attributes {fuse.kernel, fuse.dims = {d0 = "8", d1 = "4"}, fuse.ties = array<i64: 1>} {
+  %true = arith.constant true
+  %zero = arith.constant 0.0 : f32
+  %v = "fuse.load"(%x, %true, %zero) {at = ["d0", "d1"]} : (tensor<8x4xf32>, i1, f32) -> f32
+  // expected-error@+1 {{'fuse.dot' op expected fuse.implicit on an arith.truncf, got fuse.dot}}
+  %m = "fuse.dot"(%v, %v) {fuse.implicit, over = ["d1"]} : (f32, f32) -> f32
+  %r = "fuse.store"(%o, %m, %true) {at = ["d0"], mode = "set"} : (tensor<8xf32>, f32, i1) -> tensor<8xf32>
+  return %r : tensor<8xf32>
+}
+
+// -----
+
 // an op of a graph
 func.func @main(%x: tensor<8xf32>) {
   // expected-error@+1 {{'fuse.view' op expected no attributes but map, syms, got strides}}
@@ -45,6 +59,27 @@ func.func @main(%x: tensor<8xf32>) {
 // expected-error@+1 {{'func.func' op expected attributes of fuse that docs/dialect.md describes, got fuse.presision}}
 func.func private @mm(tensor<8x4xf32>, tensor<4x8xf32>) -> tensor<8x8xf32>
     attributes {fuse.extern = "aten.mm.default", fuse.args = [#fuse.arg<0 : i64>, #fuse.arg<1 : i64>], fuse.presision = "tf32"}
+
+// -----
+
+// what is there or not has no value
+// expected-error@+1 {{'func.func' op expected fuse.wide to have no value, got "no"}}
+func.func private @k(%o: tensor<8xf32>) -> tensor<8xf32>
+    attributes {fuse.kernel, fuse.dims = {d0 = "8"}, fuse.ties = array<i64: 0>, fuse.wide = "no"} {
+  %true = arith.constant true
+  %one = arith.constant 1.0 : f32
+  %r = "fuse.store"(%o, %one, %true) {at = ["d0"], mode = "set"} : (tensor<8xf32>, f32, i1) -> tensor<8xf32>
+  return %r : tensor<8xf32>
+}
+
+// -----
+
+// nor on an argument
+// expected-error@+1 {{'func.func' op expected fuse.apart to have no value, got false}}
+func.func private @k(%o: tensor<8xf32> {fuse.apart = false}) -> tensor<8xf32>
+    attributes {fuse.kernel, fuse.user = "k", fuse.grid = ["1"], fuse.dims = {}, fuse.ties = array<i64: 0>} {
+  return %o : tensor<8xf32>
+}
 
 // -----
 
