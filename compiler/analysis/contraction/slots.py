@@ -4,7 +4,7 @@ from ...mlir import ir
 
 #: Operations that a function (exp, tanh), a quotient, or an integer that becomes a float takes as long as;
 #: erf is a polynomial, measured in front of and behind products.
-_SLOTS = {"math": 8, "math.erf": 24, "arith.divf": 8, "arith.sitofp": 7, "arith.uitofp": 7}
+_SLOTS = {"math": 8, "math.erf": 14, "arith.divf": 8, "arith.sitofp": 7, "arith.uitofp": 7}
 
 
 def slots_of(op: ir.Operation) -> int:
