@@ -43,7 +43,9 @@ class UnrollRows(AnalysisPass):
     sum.
 
     Does not fire on a kernel with another reduction, a scan or an assertion, nor where every dim of so few
-    points is one of the largest load.  A tiled kernel is left as it is.
+    points is one of the largest load, or one along which the kernel reads what it stores: there would be
+    several stores, and a kernel reads old contents only where its one store writes.  A tiled kernel is left
+    as it is.
     Raises PassError on a module without ``@main``.
     """
 
@@ -90,10 +92,13 @@ class UnrollRows(AnalysisPass):
         if not all(map(is_sum_of_products, kernel.reductions)):
             return None
         largest = max(loads, key=lambda a: _bytes(kernel, a))
+        stored = {a.argument for a in kernel.stores}
+        old = [a for a in kernel.loads if a.argument in stored]
+        kept = frozenset[str]().union(*(kernel.op_dims[a.op] for a in (largest, *old)))
         for dim, extent in kernel.dims.items():
             if extent.constant is None or not 1 < extent.constant <= self.max_points:
                 continue
-            if dim not in kernel.op_dims[largest.op]:
+            if dim not in kept:
                 return dim
         return None
 

@@ -139,6 +139,33 @@ module attributes {fuse.device = "cpu"} {
 
 // -----
 
+// Must not fire: rows are added to what lies there already, which is read only where the one store writes.
+// CHECK-LABEL: func.func private @added
+// CHECK-SAME: d0 = "2"
+// CHECK-COUNT-1: "fuse.store"
+// ONE-LABEL: func.func private @added
+// ONE-SAME: d0 = "2"
+module attributes {fuse.device = "cpu"} {
+  func.func @main(%x: tensor<2x256xf32>, %w: tensor<64x256xf32>, %o: tensor<2x64xf32>) -> tensor<2x64xf32> {
+    %y = call @added(%x, %w, %o) : (tensor<2x256xf32>, tensor<64x256xf32>, tensor<2x64xf32>) -> tensor<2x64xf32>
+    return {fuse.mutates = {"0" = 2 : i64}} %y : tensor<2x64xf32>
+  }
+  func.func private @added(%x: tensor<2x256xf32>, %w: tensor<64x256xf32>, %o: tensor<2x64xf32>) -> tensor<2x64xf32> attributes {fuse.kernel, fuse.dims = {d0 = "2", d1 = "64", d2 = "256"}, fuse.ties = array<i64: 2>} {
+    %true = arith.constant true
+    %zero = arith.constant 0.0 : f32
+    %b = "fuse.load"(%w, %true, %zero) {at = ["d1", "d2"]} : (tensor<64x256xf32>, i1, f32) -> f32
+    %a = "fuse.load"(%x, %true, %zero) {at = ["d0", "d2"]} : (tensor<2x256xf32>, i1, f32) -> f32
+    %p = arith.mulf %a, %b : f32
+    %s = "fuse.reduce"(%p) {kind = "sum", over = ["d2"]} : (f32) -> f32
+    %old = "fuse.load"(%o, %true, %zero) {at = ["d0", "d1"]} : (tensor<2x64xf32>, i1, f32) -> f32
+    %sum = arith.addf %s, %old : f32
+    %r = "fuse.store"(%o, %sum, %true) {at = ["d0", "d1"], mode = "set"} : (tensor<2x64xf32>, f32, i1) -> tensor<2x64xf32>
+    return %r : tensor<2x64xf32>
+  }
+}
+
+// -----
+
 // Rows and columns of a matrix times itself: one store becomes two, and these become four. Equal sums are one.
 // CHECK-LABEL: func.func private @gram
 // CHECK-SAME: fuse.dims = {d2 = "4096"}

@@ -99,6 +99,15 @@ def test_sizes_of_zero_and_one(sizes):
     made(PRODUCTS["addbmm"][0], *tensors((m, n), (batch, m, k), (batch, k, n)))
 
 
+@pytest.mark.parametrize("rows", [1, 2, 4, 5])
+def test_few_rows_that_are_added_to_an_argument(rows):
+    """A kernel reads old contents where its one store writes, so rows are not unrolled into a store each."""
+    out, x, w = tensors((rows, 24), (rows, 40), (40, 24))
+    made(lambda out, x, w: out.addmm_(x, w), out, x, w)
+    made(lambda out, x, w: out.t().add_(w.t() @ x.t()).sum(), out, x, w)
+    made(lambda out, x, w: out.add_((x[:, :, None] * w).sum(1)), out, x, w)
+
+
 def test_images_with_channels_last():
     x, w = torch.randn(2, 7, 5, 4).to(memory_format=torch.channels_last), torch.randn(6, 7, 1, 1)
     made(lambda x, w: F.conv2d(x, w).relu(), x, w)
