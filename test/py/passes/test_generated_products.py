@@ -53,6 +53,20 @@ def test_the_numeric_check_takes_no_order_of_a_sum_for_an_error(rows):
     made(lambda x, w: (x @ w.t()) @ w, x, w, verify="numeric")
 
 
+def test_the_numeric_check_takes_a_broadcast_factor_for_what_it_is():
+    """One that is read from a row or a number sums as one that is written out."""
+    x, w = torch.randn(6, 1), torch.randn(7, 8)
+    made(lambda x, w: (x.expand(6, 7) @ w, x.sum().expand(6, 7) @ w), x, w, verify="numeric")
+
+
+def test_a_broadcast_factor_is_multiplied_before_the_sum():
+    """No point leaves nothing of an infinity, and points of both signs leave a NaN."""
+    x, w = torch.full((6, 1), torch.inf), torch.ones(7, 8)
+    w[3, 0] = -1
+    signs, none = Compiled(lambda x, w: (x.expand(6, 7) @ w, x.expand(6, 0) @ w[:0]), GENERATED)(x, w)
+    assert signs[:, 0].isnan().all() and (signs[:, 1:] == torch.inf).all() and (none == 0).all()
+
+
 @pytest.mark.parametrize("name", PRODUCTS)
 def test_numbers(name):
     """One kernel each: nothing is transposed, broadcast or copied in front of a product."""

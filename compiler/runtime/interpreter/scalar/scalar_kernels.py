@@ -400,23 +400,13 @@ def _dot(op: ir.Operation, names: tuple[str, ...], shadow: bool, always: set[ir.
     axes, dtype = _axes(op, names), value_dtype(op.results[0].type, shadow)
 
     def step(points: Points, operands: list[Any]) -> Tensor:
-        lhs, rhs = (v.to(dtype) for v in operands)
-        missing = [a for a in axes if lhs.shape[a] == rhs.shape[a] == 1]
-        times = math.prod(points.counts[a] for a in missing)
+        # A factor that is the same at all summed points is multiplied at each: there may be none, or infinities.
+        lhs, rhs = (
+            v.to(dtype).expand([points.counts[a] if a in axes else n for a, n in enumerate(v.shape)])
+            for v in operands
+        )
         shape = [1 if a in axes else n for a, n in enumerate(torch.broadcast_shapes(lhs.shape, rhs.shape))]
-        kept = {side: [a for a, n in enumerate(v.shape) if n != 1] for side, v in enumerate((lhs, rhs))}
-        summed_once = {a for a in axes if (a in kept[0]) != (a in kept[1])}
-        lhs = (
-            lhs.sum([a for a in kept[0] if a in summed_once], keepdim=True)
-            if summed_once & set(kept[0])
-            else lhs
-        )
-        rhs = (
-            rhs.sum([a for a in kept[1] if a in summed_once], keepdim=True)
-            if summed_once & set(kept[1])
-            else rhs
-        )
-        left, right = ([a for a in kept[side] if a not in summed_once] for side in (0, 1))
+        left, right = ([a for a, n in enumerate(v.shape) if n != 1] for v in (lhs, rhs))
         out = sorted({a for a in (*left, *right) if a not in axes})
         # The order of the sum depends on strides: a pass that only moves data must not change it.
         product = torch.einsum(
@@ -426,7 +416,7 @@ def _dot(op: ir.Operation, names: tuple[str, ...], shadow: bool, always: set[ir.
             right,
             out,
         )
-        return product.reshape(shape) * times if times != 1 else product.reshape(shape)
+        return product.reshape(shape)
 
     return step
 
