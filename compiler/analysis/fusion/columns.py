@@ -10,7 +10,7 @@ softmax that is multiplied again.  The program then holds the columns of the sec
 columns are few.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from ...ir.sizes import ceil_power
@@ -22,7 +22,7 @@ from .plan import FusionPlan, Instance
 _NONE: frozenset[str] = frozenset()
 
 
-class _Product(NamedTuple):
+class FusedProduct(NamedTuple):
     """The dims that a product sums, those of its result, and its rows and its columns: those that one factor
     has alone.  ``wide``: whether it is part of a wide chain.
     """
@@ -31,6 +31,24 @@ class _Product(NamedTuple):
     kept: frozenset[str]
     sides: tuple[frozenset[str], frozenset[str]]
     wide: bool
+
+
+def products_of(plan: FusionPlan) -> list[FusedProduct]:
+    """All products of a group."""
+    return [
+        _product(plan, instance, x)
+        for instance in plan.instances
+        for x in plan.members[instance.member].summary.crossings
+        if x.op == "fuse.dot"
+    ]
+
+
+def have_block(products: Sequence[FusedProduct]) -> bool:
+    """Whether each product has one dim among its rows and another one among its columns, or the reverse."""
+    (rows, columns), *others = [p.sides for p in products]
+    return any(
+        all({d, e} <= a | b and (d in a) != (e in a) for a, b in others) for d in rows for e in columns
+    )
 
 
 def held_by_products(t: FusionTrial, crossed: Iterable[frozenset[str]]) -> frozenset[str]:
@@ -44,7 +62,7 @@ def held_by_products(t: FusionTrial, crossed: Iterable[frozenset[str]]) -> froze
         for instance in plan.instances
         for x in plan.members[instance.member].summary.crossings
     ]
-    products = [_product(plan, i, x) for i, x, _, _ in found if x.op == "fuse.dot"]
+    products = products_of(plan)
     first = [p for p in products if not any(p.over & other.kept for other in products)]
     summed = {p.over for p in first}
     held = {*crossed} - summed
@@ -63,16 +81,18 @@ def held_by_products(t: FusionTrial, crossed: Iterable[frozenset[str]]) -> froze
             return _NONE  # a program holds rows or columns, of one matrix of a batch
     if any(t.points(_rows(t, [p])) <= t.limits.block[0] for p in products):
         return _NONE  # it is multiplied and summed, and has no tiles
+    if not _rows(t, products):
+        return _NONE  # rows of one are matrices of a batch of another
     return frozenset().union(*columns) if _fit(t, products, columns) and _pays(t, inner) else _NONE
 
 
-def _product(plan: FusionPlan, instance: Instance, x: Crossing) -> _Product:
+def _product(plan: FusionPlan, instance: Instance, x: Crossing) -> FusedProduct:
     over = plan.image(instance, x.over)
     left, right = (plan.image(instance, dims) - over for dims in x.operands)
-    return _Product(over, plan.image(instance, x.dims) - over, (left - right, right - left), x.wide)
+    return FusedProduct(over, plan.image(instance, x.dims) - over, (left - right, right - left), x.wide)
 
 
-def _fit(t: FusionTrial, products: list[_Product], columns: set[frozenset[str]]) -> bool:
+def _fit(t: FusionTrial, products: list[FusedProduct], columns: set[frozenset[str]]) -> bool:
     """Whether a program can hold the columns of products, in blocks of powers of two."""
     plan, limits = t.planned, t.limits
     made = [
@@ -98,7 +118,7 @@ def _pays(t: FusionTrial, inner: frozenset[str]) -> bool:
     return programs >= limits.many or depth <= limits.depth
 
 
-def _rows(t: FusionTrial, products: Iterable[_Product]) -> frozenset[str]:
+def _rows(t: FusionTrial, products: Iterable[FusedProduct]) -> frozenset[str]:
     """The parallel dims that all of the products have, beside those of a batch of matrices."""
     plan = t.planned
     kept = frozenset.intersection(*(p.kept for p in products)) & plan.parallel

@@ -17,7 +17,8 @@ RULE_NAMES = {
     "cycle": "groups between which a third operation must run, because of data, effects or tokens",
     "atomic": "reads of a tensor that the other group updates atomically: it is complete only in the end",
     "index-mismatch": "reads that no placement of the producer serves, or shared reads at different points",
-    "products": "more than two products over the same dims that tensor cores compute",
+    "products": "more than two products over the same dims that tensor cores compute, or products without "
+    "rows and columns in common",
     "reduction-dims": "reductions over different dims, except row sums with column sums of one matrix, and "
     "products with what is reduced along their columns",
     "lost-parallelism": "a reduction that would run again at each point of a dim that it does not depend on",

@@ -21,7 +21,7 @@ from functools import cached_property
 
 from ...base.dataclass import dataclass
 from ..contraction.tensor_cores import FEW
-from .columns import held_by_products
+from .columns import have_block, held_by_products, products_of
 from .form import FusionForm, FusionTrial, Limits, Verdict
 from .graph import GroupGraph
 from .orders import nested, read_for_columns, walk_of
@@ -193,6 +193,17 @@ def products(t: FusionTrial) -> Refusal | None:
     )
 
 
+def common_block(t: FusionTrial) -> Refusal | None:
+    """A program computes a block of rows and columns that all products of tiles have.  ``q[b, i] * k[b, j]``
+    is a product for each ``b``, ``q[b, i] * r[i, j]`` one for each ``i``: neither are rows of both.  Where
+    something is reduced along columns, ``held_by_products`` asks the same.
+    """
+    tiles = [p for p in products_of(t.planned) if all(t.points(side) > FEW for side in p.sides)]
+    if t.holds or len(tiles) < 2 or have_block(tiles):
+        return None
+    return Refusal("products", "no dims are the rows of each product while others are the columns of each")
+
+
 def lost_parallelism(t: FusionTrial) -> Refusal | None:
     """Each reduction varies over every dim that nothing reduces: it would be computed again along one over
     which it does not vary.
@@ -336,6 +347,7 @@ OF_FORMS: tuple[Callable[[FusionTrial], Refusal | None], ...] = (
     index_mismatch,
     products,
     reduction_dims,
+    common_block,
     lost_parallelism,
     too_long_row,
     uneven,

@@ -2,6 +2,7 @@
 of rows and columns of the result and goes through the dims that are summed.
 """
 
+import itertools
 import math
 from dataclasses import replace
 from functools import cached_property
@@ -91,7 +92,8 @@ class Products:
     @cached_property
     def sides(self) -> list[DimClass]:
         """The classes whose points are rows or columns: the rows of the first product first.  Where an
-        operand has two, a program takes one point of the smaller one.
+        operand has two, a program takes one point of the smaller one, or of that which is no side of all
+        products.
         """
         for c in self.classes:
             if c.held and _BOTH in c.roles:
@@ -99,6 +101,8 @@ class Products:
                     f"something is reduced along {[*c.dims]}, the matrices of a batch that is multiplied"
                 )
         kept = [c for c in self.classes if c.free or c.held]
+        common = self._common(kept)
+        kept = [c for c in kept if c.held or c in common or not common]
         for number, op in enumerate(self.shape.kernel.products):
             for role in (_LEFT, _RIGHT):
                 side = [c for c in kept if c.roles[number] == role]
@@ -107,6 +111,20 @@ class Products:
                 largest = max(side, key=lambda c: (c.held, self.shape.points(c.dims)))
                 kept = [c for c in kept if c not in side or c == largest]
         return sorted(kept, key=lambda c: c.roles[0] != _LEFT)
+
+    def _common(self, candidates: list[DimClass]) -> list[DimClass]:
+        """Two classes of which each product has one as its rows and the other as its columns, those with the
+        most points; none where there are none."""
+        pairs = [
+            [a, b]
+            for a, b in itertools.combinations(candidates, 2)
+            if all({*roles} == {_LEFT, _RIGHT} for roles in zip(a.roles, b.roles, strict=True))
+        ]
+        return max(
+            pairs,
+            key=lambda pair: (sum(c.held for c in pair), math.prod(self.shape.points(c.dims) for c in pair)),
+            default=[],
+        )
 
     @cached_property
     def summed(self) -> list[DimClass]:

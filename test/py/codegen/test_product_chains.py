@@ -81,6 +81,18 @@ def test_what_is_summed_along_more_than_rows_or_columns_is_another_kernel(
     assert [graph.launches_after for graph in compiled.graphs] == [2]
 
 
+def summed_twice(x: Tensor, w: Tensor) -> Tensor:
+    twice = x.repeat_interleave(2, 0)
+    return ((twice @ w) * twice).sum(0)
+
+
+def test_a_sum_of_rows_and_of_what_no_product_has_is_held() -> None:
+    draw = torch.Generator().manual_seed(0)
+    args = [torch.randn(*s, generator=draw) for s in ((40, 32), (32, 32))]
+    compiled = check(summed_twice, *args, products="generated", interpret_level="tiled")
+    assert [graph.launches_after for graph in compiled.graphs] == [1]
+
+
 @pytest.fixture
 def few_programs(monkeypatch: pytest.MonkeyPatch) -> None:
     """Three multiprocessors, each with one program that goes through blocks of 32 rows."""

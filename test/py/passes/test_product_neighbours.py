@@ -48,7 +48,12 @@ def gated(g, u):
     return F.silu(g) * u
 
 
+def einsum_rows(q, r):
+    return torch.einsum("bid,ijd->bij", q, r)
+
+
 X, W = of(M, K), of(K, N)
+RELATIVE = of(16, 24, K), of(16, 24, K), of(24, 24, K)
 #: By name: a function, its arguments, and how many kernels it is.
 CASES = {
     "weights of 8 bits in groups": (
@@ -94,6 +99,18 @@ CASES = {
     "the largest of four": (lambda x, w: (x @ w).argmax(1), (X, of(K, 4)), 2),
     "sums that are multiplied": (lambda t, w: t.float().sum(2).to(t.dtype) @ w, (of(M, K, N), W), 2),
     "a column beside softmax": (lambda x, w, v: (x @ w).softmax(-1) * (x @ v), (X, W, of(K, 1)), 2),
+    # A program has a block of rows of both products: those of one may not be the batch of the other.
+    "a batch for each row": (lambda q, k, r: q @ k.mT + einsum_rows(q, r), RELATIVE, 2),
+    "softmax of a batch for each row": (
+        lambda q, k, r: (q @ k.mT + einsum_rows(q, r)).softmax(-1),
+        RELATIVE,
+        2,
+    ),
+    "rows of one product, columns of another": (
+        lambda x, w, y, v: x @ w.t() + torch.einsum("ak,bjk->abj", y, v),
+        (of(16, 24, K), of(N, K), of(16, K), of(24, N, K)),
+        1,
+    ),
     # A program has one block of columns, and the reader wants two that lie apart.
     "a gate of two halves": (lambda x, w: gated(*(x @ w).chunk(2, -1)), (X, of(K, 2 * N)), 2),
     "rotary embedding": (

@@ -400,7 +400,7 @@ def _dot(op: ir.Operation, names: tuple[str, ...], shadow: bool, always: set[ir.
     axes, dtype = _axes(op, names), value_dtype(op.results[0].type, shadow)
 
     def step(points: Points, operands: list[Any]) -> Tensor:
-        # A factor that is the same at all summed points is multiplied at each: there may be none, or infinities.
+        # A factor that is the same at all summed points is multiplied at each: there may be none of them.
         lhs, rhs = (
             v.to(dtype).expand([points.counts[a] if a in axes else n for a, n in enumerate(v.shape)])
             for v in operands

@@ -84,3 +84,40 @@ module attributes {fuse.device = "cpu"} {
     return %r : tensor<64x64xbf16>
   }
 }
+
+// -----
+
+// Must not fire: the rows of each product are matrices of the other one's batch.
+// CHECK-LABEL: func.func @main
+// CHECK-NOT: fuse.group
+// CHECK: return
+// REMARK: missed: fuse-horizontal: products: {{.*}} stay apart: no dims are the rows of each product while others are the columns of each
+module attributes {fuse.device = "cpu"} {
+  func.func @main(%q: tensor<16x24x64xbf16>, %k: tensor<16x24x64xbf16>, %w: tensor<24x24x64xbf16>) -> (tensor<16x24x24xbf16>, tensor<16x24x24xbf16>) {
+    %o0 = "fuse.empty"() {syms = []} : () -> tensor<16x24x24xbf16>
+    %y0 = call @keys(%q, %k, %o0) : (tensor<16x24x64xbf16>, tensor<16x24x64xbf16>, tensor<16x24x24xbf16>) -> tensor<16x24x24xbf16>
+    %o1 = "fuse.empty"() {syms = []} : () -> tensor<16x24x24xbf16>
+    %y1 = call @places(%q, %w, %o1) : (tensor<16x24x64xbf16>, tensor<24x24x64xbf16>, tensor<16x24x24xbf16>) -> tensor<16x24x24xbf16>
+    return %y0, %y1 : tensor<16x24x24xbf16>, tensor<16x24x24xbf16>
+  }
+  func.func private @keys(%q: tensor<16x24x64xbf16>, %k: tensor<16x24x64xbf16>, %o: tensor<16x24x24xbf16>) -> tensor<16x24x24xbf16> attributes {fuse.kernel, fuse.dims = {d0 = "16", d1 = "24", d2 = "24", d3 = "64"}, fuse.ties = array<i64: 2>} {
+    %true = arith.constant true
+    %zero = arith.constant 0.0 : bf16
+    %a = "fuse.load"(%q, %true, %zero) {at = ["d0", "d1", "d3"]} : (tensor<16x24x64xbf16>, i1, bf16) -> bf16
+    %b = "fuse.load"(%k, %true, %zero) {at = ["d0", "d2", "d3"]} : (tensor<16x24x64xbf16>, i1, bf16) -> bf16
+    %s = "fuse.dot"(%a, %b) {over = ["d3"]} : (bf16, bf16) -> f32
+    %h = arith.truncf %s : f32 to bf16
+    %r = "fuse.store"(%o, %h, %true) {at = ["d0", "d1", "d2"], mode = "set"} : (tensor<16x24x24xbf16>, bf16, i1) -> tensor<16x24x24xbf16>
+    return %r : tensor<16x24x24xbf16>
+  }
+  func.func private @places(%q: tensor<16x24x64xbf16>, %w: tensor<24x24x64xbf16>, %o: tensor<16x24x24xbf16>) -> tensor<16x24x24xbf16> attributes {fuse.kernel, fuse.dims = {d0 = "16", d1 = "24", d2 = "24", d3 = "64"}, fuse.ties = array<i64: 2>} {
+    %true = arith.constant true
+    %zero = arith.constant 0.0 : bf16
+    %a = "fuse.load"(%q, %true, %zero) {at = ["d0", "d1", "d3"]} : (tensor<16x24x64xbf16>, i1, bf16) -> bf16
+    %b = "fuse.load"(%w, %true, %zero) {at = ["d1", "d2", "d3"]} : (tensor<24x24x64xbf16>, i1, bf16) -> bf16
+    %s = "fuse.dot"(%a, %b) {over = ["d3"]} : (bf16, bf16) -> f32
+    %h = arith.truncf %s : f32 to bf16
+    %r = "fuse.store"(%o, %h, %true) {at = ["d0", "d1", "d2"], mode = "set"} : (tensor<16x24x24xbf16>, bf16, i1) -> tensor<16x24x24xbf16>
+    return %r : tensor<16x24x24xbf16>
+  }
+}
