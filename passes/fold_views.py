@@ -22,7 +22,7 @@ from .helpers.kernels import (
     type_symbols,
 )
 from .helpers.program import Program
-from .pass_base import AnalysisPass, PassError
+from .pass_base import AnalysisPass, Numerics, PassError
 
 
 @dataclass(frozen=True)
@@ -55,6 +55,7 @@ class FoldViews(AnalysisPass):
     """
 
     name: ClassVar[str] = "fold-views"
+    numerics: ClassVar[Numerics] = "reassociates"  # a factor with equal rows is multiplied as one row
     preserves: ClassVar[Analyses] = (Program,)
 
     def run_with(self, module: ir.Module, remarks: Remarks, analyses: AnalysisManager) -> None:

@@ -57,6 +57,7 @@ def test_the_numeric_check_takes_a_broadcast_factor_for_what_it_is():
     """One that is read from a row or a number sums as one that is written out."""
     x, w = torch.randn(6, 1), torch.randn(7, 8)
     made(lambda x, w: (x.expand(6, 7) @ w, x.sum().expand(6, 7) @ w), x, w, verify="numeric")
+    made(lambda x, w: x.expand(24, 23) @ w, *tensors((1, 23), (23, 24)), verify="numeric")
 
 
 def test_a_broadcast_factor_is_multiplied_before_the_sum():
