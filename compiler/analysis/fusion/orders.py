@@ -13,6 +13,7 @@ from ...index import Expr, const
 from ...ir.layout import TensorSpec
 from ..kernel.accesses import Read, Write, points
 from ..kernel.rows_again import held_as_loaded
+from .columns import products_of
 from .form import FusionTrial, ValueType
 from .plan import FusionPlan, Instance
 from .walk import Walk
@@ -131,13 +132,15 @@ def read_for_columns(t: FusionTrial, number: int, missing: frozenset[str]) -> bo
 def nested(t: FusionTrial, crossed: Iterable[frozenset[str]]) -> bool:
     """Whether reductions over ``crossed`` can run on one row in registers.  Each of these sets of dims must
     be a subset of the next larger one (groups of a row, then the row), and the largest must have few points,
-    of a static number.
+    of a static number.  Products multiply tiles, not rows: what one sums is no part of what another one does.
     """
     plan = t.planned
     ordered = sorted(crossed, key=len)
     if any(not small < large for small, large in pairwise(ordered)):
         return False
     if any(x.op == "fuse.scan" for m in plan.members for x in m.summary.crossings):
+        return False
+    if len({product.over for product in products_of(plan)}) > 1:
         return False
     length = points(plan.extents, ordered[-1]).constant
     return length is not None and length <= t.limits.held

@@ -111,6 +111,12 @@ CASES = {
         (of(16, 24, K), of(N, K), of(16, K), of(24, N, K)),
         1,
     ),
+    # One product sums what are columns of the other one, beside what that sums, and reads nothing of it.
+    "a product of each head and of all heads": (
+        lambda x, y, w: (torch.einsum("bk,khn->bhn", x, w), torch.einsum("bhk,khn->bn", y, w)),
+        (X, of(M, 16, K), of(K, 16, N)),
+        2,
+    ),
     # A program has one block of columns, and the reader wants two that lie apart.
     "a gate of two halves": (lambda x, w: gated(*(x @ w).chunk(2, -1)), (X, of(K, 2 * N)), 2),
     "rotary embedding": (
