@@ -122,18 +122,33 @@ PIPELINED = {
         LOADS.splitlines()[0] + "\n" + WIDENED + DOT + STORE,
         w=tensor(4096, 4096, element="i8"),
     ),
+    "16-bit floats": product(4096, 4096, 4096, LOADS + DOT + STORE, "nt", "f16"),
+    "TF32": product(4096, 4096, 4096, LOADS + DOT.replace("{", '{precision = "tf32", ') + STORE, "nt", "f32"),
     "8-bit floats": product(4096, 4096, 4096, LOADS + DOT + STORE, "nt", "f8E4M3FN"),
+    "8-bit floats of a wide range": product(4096, 4096, 4096, LOADS + DOT + STORE, "nt", "f8E5M2"),
     "64 rows": product(64, 4096, 4096, LOADS + DOT + STORE, "nt"),
 }
 #: Those of them whose tiles are copied whole.
-COPIED_BY_DESCRIPTORS = ("both row-major", "right transposed", "left transposed")
+COPIED_BY_DESCRIPTORS = ("both row-major", "right transposed", "left transposed", "16-bit floats")
+#: The types of the sum and of both factors, as PTX says them, where factors are not multiplied as bf16.
+MULTIPLIED = {
+    "16-bit floats": "f32.f16.f16",
+    "TF32": "f32.tf32.tf32",
+    "8-bit floats": "f32.e4m3.e4m3",
+    "8-bit floats of a wide range": "f32.e5m2.e5m2",
+}
+
+
+def multiplied(ptx: str) -> set[str]:
+    """The types of the sums and factors of the products that tensor cores compute."""
+    return set(re.findall(r"wgmma\.mma_async\.sync\.aligned\.m64n\d+k\d+\.(\S+)", ptx))
 
 
 @pytest.mark.parametrize("name", PIPELINED)
 def test_tensor_cores_multiply_while_operands_are_copied(name: str, tmp_path: Path) -> None:
     cubin = compiled(PIPELINED[name])
     assert usage(cubin, tmp_path).spilled == 0
-    assert "wgmma.mma_async" in cubin.ptx and "cp.async" in cubin.ptx
+    assert multiplied(cubin.ptx) == {MULTIPLIED.get(name, "f32.bf16.bf16")} and "cp.async" in cubin.ptx
     assert re.search(r"wgmma\.wait_group\.sync\.aligned\s+[1-9]", cubin.ptx), "it waits for each product"
     if name in COPIED_BY_DESCRIPTORS:
         assert "cp.async.bulk.tensor" in cubin.ptx and "mbarrier.try_wait" in cubin.ptx
@@ -152,6 +167,20 @@ def test_two_tensors_side_by_side_are_copied_like_one(tmp_path: Path) -> None:
     assert cubin.ptx.count("wgmma.mma_async") == 4
     assert re.findall(r"wgmma\.wait_group\.sync\.aligned\s+(\d)", cubin.ptx) == ["1", "0"]
     assert re.search(r"cp\.async\.wait_group\s+[1-9]", cubin.ptx), "it waits for each copy"
+
+
+def test_products_of_bytes_are_waited_for(tmp_path: Path) -> None:
+    """Operands are copied meanwhile.  Triton, 3.9 too, starts a product before the last one ends only where
+    both are added up in f32 (`dotCanBeProperlyAsync` in its `WGMMAPipeline.cpp`).
+    """
+    dot = DOT.replace("(ELEMENT, ELEMENT) -> f32", "(i8, i8) -> i32")
+    case = product(4096, 4096, 4096, LOADS + dot + "store c -> o[d0, d1]", "nt", "i8")
+    case.outputs = {"o": tensor(4096, 4096, element="i32")}
+    cubin = compiled(case)
+    assert usage(cubin, tmp_path).spilled == 0
+    assert multiplied(cubin.ptx) == {"s32.s8.s8"}
+    assert re.search(r"cp\.async\.wait_group\s+[1-9]", cubin.ptx), "it waits for each copy"
+    assert set(re.findall(r"wgmma\.wait_group\.sync\.aligned\s+(\d)", cubin.ptx)) == {"0"}
 
 
 @pytest.mark.parametrize("case", [BATCH, CHAIN], ids=["batch", "product of a softmax of a product"])
