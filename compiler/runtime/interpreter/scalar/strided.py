@@ -158,7 +158,10 @@ def strided(
     values from starts[i].
     """
     radix = _radix(coordinates, dict(zip(names, zip(starts, counts, strict=True), strict=True)))
-    return None if radix is None else _placed(coordinates, tensor, names, radix, 0 in counts)
+    used = {n for c in coordinates for n in c.symbols()}
+    # a kernel without points may still load at those of fewer dims: nothing is in bounds of an empty tensor
+    empty = 0 in (count for n, count in zip(names, counts, strict=True) if n in used or not tensor.numel())
+    return None if radix is None else _placed(coordinates, tensor, names, radix, empty)
 
 
 def clipped(

@@ -45,6 +45,20 @@ def test_loads(at, dims, expected, strided):
     assert torch.equal(y, expected)
 
 
+def test_a_guarded_load_ends_with_its_tensor_where_another_dim_has_no_points():
+    body = """
+  %i = "fuse.index"() {expr = "d1"} : () -> i64
+  %three = arith.constant 3 : i64
+  %in = arith.cmpi slt, %i, %three : i64
+  %v = "fuse.load"(%x0, %in, %z_f32) {at = ["d1"]} : (X0, i1, f32) -> f32
+  %e = "fuse.load"(%x1, %true, %z_f32) {at = ["d0"]} : (X1, i1, f32) -> f32
+  %s = "fuse.reduce"(%e) {kind = "sum", over = ["d0"]} : (f32) -> f32
+  %w = arith.addf %v, %s : f32
+  %r0 = "fuse.store"(%o0, %w, %true) {at = ["d1"], mode = "set"} : (O0, f32, i1) -> O0"""
+    (y,) = run_kernel([torch.arange(1.0, 4.0), torch.empty(0)], [torch.empty(5)], {"d0": 0, "d1": 5}, body)
+    assert y.tolist() == [1, 2, 3, 0, 0]
+
+
 @pytest.mark.parametrize("size", [0, 1, 2])
 def test_nothing_is_read_of_a_tensor_whose_size_divides_its_coordinates(size):
     """Its elements are repeated; before them is one 0, and where there are none there is nothing else."""
