@@ -191,10 +191,10 @@ class KernelPlan:
                 self.stage[op] = min(used, limits.get(op, used))
 
     def _keep_old_contents(self) -> None:
-        """A store to a tensor that later loops load again is moved to the last loop."""
+        """A store to a tensor that loops load is moved to the last loop, or behind it."""
         for access in self.kernel.stores:
-            if self.in_loop(access.op) and any(self.in_loop(op) for op in self._loads_of(access.argument)):
-                self.stage[access.op] = self.last
+            if any(self.in_loop(op) for op in self._loads_of(access.argument)):
+                self.stage[access.op] = self.last + (not self.in_loop(access.op))
 
     def _check_grid_stores(self) -> None:
         for access in self.kernel.stores:

@@ -4,7 +4,7 @@ at multiples of 16 bytes, apart from each other where they do not; with values t
 
 import pytest
 import torch
-from tiling_cases import ROW_TILES, SOFTMAX, Case, axis, compare, lowered, tensor, tile
+from tiling_cases import ROW_TILES, SOFTMAX, Case, axis, compare, lowered, tensor, tile, updated
 
 from fuse_mlir.passes.apply_tiling import ApplyTiling
 from fuse_mlir.passes.choose_tiling import ChooseTiling
@@ -224,6 +224,12 @@ def test_whole_blocks_have_no_mask(columns: int, blocks: int) -> None:
     assert masked == (columns == 2047)
     behind = text[text.index("scf.yield") :]
     assert behind.count('"tt.load"') == (1 if blocks else 0)
+
+
+def test_an_update_in_place_waits_for_the_loop_that_reads_the_old_contents() -> None:
+    x, first = rows(1024)[:1], torch.ones(1)
+    [_, new] = compare(updated(1, 1024, LOOP).text(), [x, first], ApplyTiling())
+    assert new.tolist() == [2.0]
 
 
 @pytest.mark.parametrize(("block", "columns"), [(4, 40), (8, 64), (1, 40), (32, 3)])

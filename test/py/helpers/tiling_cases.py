@@ -43,6 +43,19 @@ fold sum d2[d1] -> m2 : f32
 store y -> o[d0, d1]
 store mean -> mu[d0]"""
 
+#: The sum of each row, of which ``t`` has the first element, and an update of that element.
+UPDATED = """%i = "fuse.index"() {expr = "d1"} : () -> i64
+%one = arith.constant 1 : i64
+%begins = arith.cmpi slt, %i, %one : i64
+%first = "fuse.load"(%t, %begins, %zero) {at = ["d0"]} : (T, i1, f32) -> f32
+load x[d0, d1] -> v
+%w = arith.select %begins, %first, %v : f32
+fold sum w[d1] -> s : f32
+store s -> o[d0]
+load t[d0] -> old
+%new = arith.addf %old, %old : f32
+store new -> u[d0]"""
+
 
 def tensor(*sizes: int | str, element: str = "f32", strides: str | None = None) -> str:
     """A tensor type, row-major unless ``strides`` says otherwise; a size that is a string is symbolic."""
@@ -53,6 +66,13 @@ def tensor(*sizes: int | str, element: str = "f32", strides: str | None = None) 
         factors = [str(n) for n in sizes]
         strides = ",".join("*".join(factors[i + 1 :]) or "1" for i in range(len(sizes)))
     return f'tensor<{shape}{element}, #fuse.layout<"{",".join(map(str, sizes))}", "{strides}", "0", "">>'
+
+
+def updated(m: int, n: int, tile: str | None = None) -> "Case":
+    """``UPDATED`` of m rows of n elements."""
+    inputs, outputs = {"x": tensor(m, n), "t": tensor(m)}, {"o": tensor(m), "u": tensor(m)}
+    body = UPDATED.replace("T,", f"{tensor(m)},")
+    return Case({"d0": str(m), "d1": str(n)}, inputs, outputs, body, in_place={"u": "t"}, tile=tile)
 
 
 @dataclass
