@@ -7,7 +7,7 @@ from dataclasses import field
 
 from ...compiler.analysis.kernel.shape import KernelShape
 from ...compiler.base.dataclass import dataclass
-from ...compiler.ir.kernel import Kernel, string
+from ...compiler.ir.kernel import Kernel, over, string
 from ...compiler.ir.layout import ELEMENT_BYTES, TensorSpec
 from ...compiler.mlir import ir
 
@@ -28,7 +28,7 @@ class Sides:
     @staticmethod
     def of(kernel: Kernel, reductions: Sequence[ir.Operation]) -> "Sides":
         """Effects that need no result of the split reductions go with the slices, unless the rest reads what
-        they overwrite.
+        they overwrite, or all slices read it: each slice has programs of its own.
         """
         sides = Sides(kernel)
         ops = [op for op in kernel.op_dims if op.name != "func.return"]
@@ -39,7 +39,14 @@ class Sides:
             if any(o in dependent or o in split_ops for o in owners):
                 dependent.add(op)
         effects = [op for op in ops if op.name in _EFFECTS]
-        roots = [op for op in effects if op in dependent]
+        read = {op.operands[0] for op in ops if op.name == "fuse.load"}
+        crossed = {dim for op in reductions for dim in over(op)}
+        for_all = {
+            op
+            for op in effects
+            if op.name == "fuse.store" and op.operands[0] in read and not crossed <= kernel.op_dims[op]
+        }
+        roots = [op for op in effects if op in dependent or op in for_all]
         while True:
             late = _closure(roots, split_ops)
             touched = {op.operands[0] for op in late if op.name in ("fuse.load", "fuse.store")}

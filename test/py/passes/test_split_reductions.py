@@ -2,7 +2,7 @@
 
 import pytest
 import torch
-from tiling_cases import NORM, SOFTMAX, Case, compare, lowered, pair, rows, tensor
+from tiling_cases import NORM, SOFTMAX, Case, compare, lowered, pair, rows, tensor, updated
 
 from fuse_mlir.compiler.base.remarks import Remarks
 from fuse_mlir.compiler.ir.context import make_context
@@ -194,6 +194,12 @@ store d -> p[d0, d1]"""
     text = pair(2, n, body, None, {"o": tensor(2, n), "p": tensor(2, n)}, in_place={"o": "x"}).text()
     assert kernels(text) == ["k_slices", "k_combine", "k_rest"]
     compare(text, [rows(2, n)], *ALL, rtol=1e-4, atol=1e-2)
+
+
+def test_an_update_in_place_waits_for_all_slices_that_read_the_old_contents() -> None:
+    text = updated(2, 65536).text()
+    assert kernels(text)[0] == "k_slices"
+    compare(text, [rows(2, 65536), torch.ones(2)], *ALL, rtol=1e-4, atol=1e-2)
 
 
 SUM_OF_TWO = """load x[d0, d1] -> v
