@@ -1,4 +1,5 @@
-"""Two tables of ``fuse.dot``: the type in which products of an element type are added up, and precisions."""
+"""Tables of ``fuse.dot``: the type in which products of an element type are added up, precisions, and types
+with a fast accumulation."""
 
 #: Element type of the operands -> type of the sum.  Other types have no ``fuse.dot``.
 ACCUMULATORS = {
@@ -16,3 +17,6 @@ ACCUMULATORS = {
 
 #: Values of the attribute ``precision``; the first holds where there is none.
 PRECISIONS = ("ieee", "tf32")
+
+#: Element types whose products tensor cores may add up in fewer bits than f32 has (``fast_accum``).
+FAST_TYPES = ("f8E4M3FN", "f8E5M2")

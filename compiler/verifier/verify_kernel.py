@@ -9,7 +9,7 @@ from ..analysis.kernel.precision import COARSE, IMPLICIT
 from ..base.dataclass import dataclass
 from ..index import Expr, parse
 from ..index.facts import is_indirect
-from ..ir.contractions import ACCUMULATORS, PRECISIONS
+from ..ir.contractions import ACCUMULATORS, FAST_TYPES, PRECISIONS
 from ..ir.dialects.libm import ARITY
 from ..ir.kernel import MOST_POINTS
 from ..ir.reductions import FOLD_KINDS, LOG_SUM_EXP, POSITION_KINDS, SCAN_KINDS
@@ -437,6 +437,11 @@ def _dot(body: _Body, op: ir.Operation) -> frozenset[str]:
         precision = one_of(text_of(op.attributes["precision"], "precision"), PRECISIONS, "precision")
         if precision == "tf32" and lhs != "f32":
             raise Broken(f"expected precision 'tf32' on operands of f32, got {lhs}")
+    if "fast_accum" in op.attributes:
+        if not isinstance(op.attributes["fast_accum"], ir.UnitAttr):
+            raise Broken(f"expected fast_accum to have no value, got {op.attributes['fast_accum']}")
+        if lhs not in FAST_TYPES:
+            raise Broken(f"expected fast_accum on operands of 8-bit floats, got {lhs}")
     return _over(body, op)
 
 

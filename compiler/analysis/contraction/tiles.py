@@ -17,6 +17,7 @@ from functools import lru_cache
 
 from ...base.dataclass import dataclass
 from ...base.hardware import Hardware
+from ...ir.contractions import FAST_TYPES
 from ...ir.layout import ELEMENT_BYTES
 from ...ir.sizes import ceil_power, floor_power
 
@@ -84,7 +85,7 @@ class ProductForm:
     the result.  ``border``: tensors that are concatenated to an operand have multiples of so many summed
     elements; 0: none are.  ``images``: whether the left factor is images, whose points are the rows.
     ``turned``: whether the right factor does not lie along its columns; of a matrix times a vector, whether
-    the matrix does not lie along the sum.
+    the matrix does not lie along the sum.  ``fast_accum``: of all products, see ``fuse.dot``.
     """
 
     m: int
@@ -104,6 +105,7 @@ class ProductForm:
     border: int = 0
     images: bool = False
     turned: bool = False
+    fast_accum: bool = False
 
     @property
     def on_tensor_cores(self) -> bool:
@@ -125,11 +127,13 @@ class ProductForm:
 
     @property
     def registers(self) -> int:
-        """32-bit registers of a thread that its sums may take.  Sums of 8-bit floats exist twice: what tensor
-        cores have added up, and the sum in f32 that it is added to now and then.
+        """32-bit registers of a thread that its sums may take.  Without ``fast_accum``, sums of
+        8-bit floats exist twice: what tensor cores have added up, and the sum in f32 that it is added to now
+        and then.
         """
         little = self.beside == 0 or (self.beside == 1 and self.behind <= _LITTLE)
-        return _BARE if little and not self.right_slots and not self.element.startswith("f8") else _BESIDE
+        twice = self.element in FAST_TYPES and not self.fast_accum
+        return _BARE if little and not self.right_slots and not twice else _BESIDE
 
     @property
     def summed(self) -> tuple[int, ...]:

@@ -159,6 +159,7 @@ class Products:
             behind=self._behind({*rows.dims, *columns.dims}),
             streams=streams_of(kernel) is not None,
             border=math.gcd(*(end for found in self._pieces for end in found.ends[:-1])),
+            fast_accum=all("fast_accum" in product.attributes for product in kernel.products),
         )
 
     @cached_property

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 
 from ...base.dataclass import dataclass
+from ...ir.contractions import FAST_TYPES
 from ...ir.dialects import tt
 from ...ir.kernel import string
 from ...mlir import ir
@@ -15,8 +16,7 @@ _PRECISION = {"tf32": 0, "ieee": 2}
 #: ``maxNumImpreciseAcc`` of ``tt.dot``.  What tensor cores have added up of so many products of 8-bit floats,
 #: with fewer bits than float32, is then added to a sum in float32.  With any number but 0, Triton leaves what
 #: is added to a ``tt.dot`` apart from its sum.
-_EXACT_AFTER, _APART = 128, 1
-_NARROW_FLOATS = ("f8E4M3FN", "f8E5M2")
+_EXACT_AFTER, _NEVER, _APART = 128, 1 << 30, 1
 
 
 @dataclass(frozen=True)
@@ -25,6 +25,8 @@ class TileProduct(Fold):
     the summed axis.  The sum is of type ``element``: f32, f64 or i32.
 
     ``precision``: "ieee", or "tf32" for operands in f32 that may be rounded to 10 bits behind the point.
+    ``fast``: the tensor cores of Hopper may add up all products of 8-bit floats.  Triton ignores that where
+    it multiplies such floats by other instructions: on other GPUs, and in tiles of fewer than 64 rows.
 
     Without tensor cores, each thread adds the products of f32 one by one.  With ``apart`` the sum of each
     block of b elements begins at 0 and is then added, so that n elements are wrong by up to (b + n / b) units
@@ -34,13 +36,14 @@ class TileProduct(Fold):
     element: ir.Type
     precision: str = "ieee"
     apart: bool = False
+    fast: bool = False
 
     @staticmethod
     def of(op: ir.Operation) -> "TileProduct":
         """That of a ``fuse.dot``."""
         precision = string(op.attributes["precision"]) if "precision" in op.attributes else "ieee"
         apart = str(op.operands[0].type) == "f32" and precision == "ieee"
-        return TileProduct(op.results[0].type, precision, apart)
+        return TileProduct(op.results[0].type, precision, apart, "fast_accum" in op.attributes)
 
     def whole(self, builder: TileBuilder, operands: Values, lanes: Lanes) -> Values:
         return self._added(builder, operands, self.start(builder, [], lanes))
@@ -62,9 +65,11 @@ class TileProduct(Fold):
         return state
 
     def _added(self, builder: TileBuilder, operands: Values, state: Values) -> Values:
-        narrow = str(tt.element_of(operands[0].type)) in _NARROW_FLOATS
+        after = _APART if self.apart else 0
+        if str(tt.element_of(operands[0].type)) in FAST_TYPES:
+            after = _NEVER if self.fast else _EXACT_AFTER
         attributes = {
             "inputPrecision": builder.attribute(_PRECISION[self.precision]),
-            "maxNumImpreciseAcc": builder.attribute(_EXACT_AFTER if narrow else _APART if self.apart else 0),
+            "maxNumImpreciseAcc": builder.attribute(after),
         }
         return list(builder.create("tt.dot", [state[0].type], [*operands, *state], attributes).results)

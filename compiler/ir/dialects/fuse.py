@@ -281,6 +281,11 @@ class Dot(Fuse.Operation, name="dot", traits=[ext.Pure]):
     The op may have an attribute ``precision``.  ``ieee``, which holds where there is none, multiplies the
     operands as they are.  ``tf32`` allows tile code to round operands of f32 to 10 bits of mantissa first, as
     torch's ``allow_tf32`` does; the interpreter does not round.
+
+    The unit attribute ``fast_accum``, of operands of 8-bit floats, is torch's ``use_fast_accum``: the tensor
+    cores of Hopper may add up the whole sum, with fewer bits than f32 has.  Without it, they add up at most
+    128 products before these are added to a sum in f32.  It changes nothing on other GPUs, in the
+    interpreter, nor where products are multiplied and summed one by one (``expand-dots``).
     """
 
     lhs: Operand[T]
@@ -340,7 +345,7 @@ class BaseOf(Fuse.Operation, name="base_of", traits=[ext.Pure]):
 
 
 #: Attributes that an op may have beside those of its class.
-OPTIONAL = {"fuse.dot": ("precision",)}
+OPTIONAL = {"fuse.dot": ("precision", "fast_accum")}
 
 
 def register(context: ir.Context) -> None:

@@ -277,3 +277,55 @@ module attributes {fuse.device = "cpu"} {
     return %r : tensor<64x64xf32>
   }
 }
+
+// -----
+
+// Tensor cores add up all products of 8-bit floats where that may be fast.
+// CHECK-LABEL: func.func private @fast
+// CHECK: scf.for %{{.*}} iter_args(%[[SUM:.*]] = %{{.*}}) -> (tensor<64x64xf32>)
+// CHECK: %[[NEXT:.*]] = "tt.dot"(%{{.*}}, %{{.*}}, %[[SUM]]) {inputPrecision = 2 : i32, maxNumImpreciseAcc = 1073741824 : i32}
+// CHECK-NEXT: scf.yield %[[NEXT]]
+module attributes {fuse.device = "cpu"} {
+  func.func @main(%x: tensor<64x256xf8E4M3FN>, %w: tensor<256x128xf8E4M3FN>) -> tensor<64x128xf32> {
+    %o = "fuse.empty"() {syms = []} : () -> tensor<64x128xf32>
+    %y = call @fast(%x, %w, %o) : (tensor<64x256xf8E4M3FN>, tensor<256x128xf8E4M3FN>, tensor<64x128xf32>) -> tensor<64x128xf32>
+    return %y : tensor<64x128xf32>
+  }
+  func.func private @fast(%x: tensor<64x256xf8E4M3FN>, %w: tensor<256x128xf8E4M3FN>, %o: tensor<64x128xf32>) -> tensor<64x128xf32>
+      attributes {fuse.kernel, fuse.dims = {d0 = "64", d1 = "128", d2 = "256"}, fuse.ties = array<i64: 2>,
+                  fuse.tile = {axes = [{dims = ["d0"], block = 64 : i64, kind = "grid"}, {dims = ["d1"], block = 64 : i64, kind = "grid"}, {dims = ["d2"], block = 128 : i64, kind = "looped"}], num_warps = 4 : i64, num_stages = 3 : i64}} {
+    %true = arith.constant true
+    %zero = arith.constant 0.0 : f8E4M3FN
+    %a = "fuse.load"(%x, %true, %zero) {at = ["d0", "d2"]} : (tensor<64x256xf8E4M3FN>, i1, f8E4M3FN) -> f8E4M3FN
+    %b = "fuse.load"(%w, %true, %zero) {at = ["d2", "d1"]} : (tensor<256x128xf8E4M3FN>, i1, f8E4M3FN) -> f8E4M3FN
+    %s = "fuse.dot"(%a, %b) {fast_accum, over = ["d2"]} : (f8E4M3FN, f8E4M3FN) -> f32
+    %r = "fuse.store"(%o, %s, %true) {at = ["d0", "d1"], mode = "set"} : (tensor<64x128xf32>, f32, i1) -> tensor<64x128xf32>
+    return %r : tensor<64x128xf32>
+  }
+}
+
+// -----
+
+// Must not fire: without the attribute, they add up 128 of them, which are then added to a sum in f32.
+// CHECK-LABEL: func.func private @bytes
+// CHECK: scf.for %{{.*}} iter_args(%[[SUM:.*]] = %{{.*}}) -> (tensor<64x64xf32>)
+// CHECK: %[[NEXT:.*]] = "tt.dot"(%{{.*}}, %{{.*}}, %[[SUM]]) {inputPrecision = 2 : i32, maxNumImpreciseAcc = 128 : i32}
+// CHECK-NEXT: scf.yield %[[NEXT]]
+module attributes {fuse.device = "cpu"} {
+  func.func @main(%x: tensor<64x256xf8E5M2>, %w: tensor<256x128xf8E5M2>) -> tensor<64x128xf32> {
+    %o = "fuse.empty"() {syms = []} : () -> tensor<64x128xf32>
+    %y = call @bytes(%x, %w, %o) : (tensor<64x256xf8E5M2>, tensor<256x128xf8E5M2>, tensor<64x128xf32>) -> tensor<64x128xf32>
+    return %y : tensor<64x128xf32>
+  }
+  func.func private @bytes(%x: tensor<64x256xf8E5M2>, %w: tensor<256x128xf8E5M2>, %o: tensor<64x128xf32>) -> tensor<64x128xf32>
+      attributes {fuse.kernel, fuse.dims = {d0 = "64", d1 = "128", d2 = "256"}, fuse.ties = array<i64: 2>,
+                  fuse.tile = {axes = [{dims = ["d0"], block = 64 : i64, kind = "grid"}, {dims = ["d1"], block = 64 : i64, kind = "grid"}, {dims = ["d2"], block = 128 : i64, kind = "looped"}], num_warps = 4 : i64, num_stages = 3 : i64}} {
+    %true = arith.constant true
+    %zero = arith.constant 0.0 : f8E5M2
+    %a = "fuse.load"(%x, %true, %zero) {at = ["d0", "d2"]} : (tensor<64x256xf8E5M2>, i1, f8E5M2) -> f8E5M2
+    %b = "fuse.load"(%w, %true, %zero) {at = ["d2", "d1"]} : (tensor<256x128xf8E5M2>, i1, f8E5M2) -> f8E5M2
+    %s = "fuse.dot"(%a, %b) {over = ["d2"]} : (f8E5M2, f8E5M2) -> f32
+    %r = "fuse.store"(%o, %s, %true) {at = ["d0", "d1"], mode = "set"} : (tensor<64x128xf32>, f32, i1) -> tensor<64x128xf32>
+    return %r : tensor<64x128xf32>
+  }
+}

@@ -7,7 +7,7 @@ func.func private @k(%x: tensor<8x4xf32>, %o: tensor<8xf32>) -> tensor<8xf32>
   %true = arith.constant true
   %zero = arith.constant 0.0 : f32
   %v = "fuse.load"(%x, %true, %zero) {at = ["d0", "d1"]} : (tensor<8x4xf32>, i1, f32) -> f32
-  // expected-error@+1 {{'fuse.dot' op expected no attributes but over, precision, got presision}}
+  // expected-error@+1 {{'fuse.dot' op expected no attributes but over, precision, fast_accum, got presision}}
   %m = "fuse.dot"(%v, %v) {over = ["d1"], presision = "tf32"} : (f32, f32) -> f32
   %r = "fuse.store"(%o, %m, %true) {at = ["d0"], mode = "set"} : (tensor<8xf32>, f32, i1) -> tensor<8xf32>
   return %r : tensor<8xf32>

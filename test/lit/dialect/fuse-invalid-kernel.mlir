@@ -462,6 +462,37 @@ func.func private @k(%x: tensor<8x4xf16>, %o: tensor<8xf32>) -> tensor<8xf32>
 
 // -----
 
+// dot: a fast accumulation of a type that has none
+func.func private @k(%x: tensor<8x4xf16>, %o: tensor<8xf32>) -> tensor<8xf32>
+    attributes {fuse.kernel, fuse.dims = {d0 = "8", d1 = "4"}, fuse.ties = array<i64: 1>} {
+  %true = arith.constant true
+  %zero = arith.constant 0.0 : f16
+  %total = arith.constant 0.0 : f32
+  %v = "fuse.load"(%x, %true, %zero) {at = ["d0", "d1"]} : (tensor<8x4xf16>, i1, f16) -> f16
+  // expected-error@+1 {{'fuse.dot' op expected fast_accum on operands of 8-bit floats, got f16}}
+  %m = "fuse.dot"(%v, %v) {fast_accum, over = ["d1"]} : (f16, f16) -> f32
+  %r = "fuse.store"(%o, %total, %true) {at = ["d0"], mode = "set"} : (tensor<8xf32>, f32, i1) -> tensor<8xf32>
+  return %r : tensor<8xf32>
+}
+
+// -----
+
+// dot: a fast accumulation with a value
+func.func private @k(%x: tensor<8x4xf16>, %o: tensor<8xf32>) -> tensor<8xf32>
+    attributes {fuse.kernel, fuse.dims = {d0 = "8", d1 = "4"}, fuse.ties = array<i64: 1>} {
+  %true = arith.constant true
+  %zero = arith.constant 0.0 : f16
+  %total = arith.constant 0.0 : f32
+  %v = "fuse.load"(%x, %true, %zero) {at = ["d0", "d1"]} : (tensor<8x4xf16>, i1, f16) -> f16
+  %n = arith.truncf %v : f16 to f8E5M2
+  // expected-error@+1 {{'fuse.dot' op expected fast_accum to have no value, got true}}
+  %m = "fuse.dot"(%n, %n) {fast_accum = true, over = ["d1"]} : (f8E5M2, f8E5M2) -> f32
+  %r = "fuse.store"(%o, %total, %true) {at = ["d0"], mode = "set"} : (tensor<8xf32>, f32, i1) -> tensor<8xf32>
+  return %r : tensor<8xf32>
+}
+
+// -----
+
 // rand: an unknown distribution
 func.func private @k(%x: tensor<8x4xf32>, %o: tensor<8xf32>) -> tensor<8xf32>
     attributes {fuse.kernel, fuse.dims = {d0 = "8", d1 = "4"}, fuse.ties = array<i64: 1>} {

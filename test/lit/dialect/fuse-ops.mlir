@@ -62,6 +62,9 @@ module attributes {fuse.device = "cuda:0"} {
     %dot = "fuse.dot"(%v, %prefix) {over = ["d1"], precision = "tf32"} : (f32, f32) -> f32
     // CHECK: "fuse.dot"(%[[SUM]], {{.*}}) {over = ["d1"]} : (f32, f32) -> f32
     %repeated = "fuse.dot"(%sum, %v) {over = ["d1"]} : (f32, f32) -> f32
+    %byte = arith.truncf %v : f32 to f8E4M3FN
+    // CHECK: "fuse.dot"({{.*}}) {fast_accum, over = ["d1"]} : (f8E4M3FN, f8E4M3FN) -> f32
+    %fast = "fuse.dot"(%byte, %byte) {fast_accum, over = ["d1"]} : (f8E4M3FN, f8E4M3FN) -> f32
     // CHECK: "fuse.libm"({{.*}}) {fn = "lgamma"} : (f32) -> f32
     %lgamma = "fuse.libm"(%dot) {fn = "lgamma"} : (f32) -> f32
     // CHECK: "fuse.load"({{.*}}) {at = ["d0", "i0 mod 64"]} : ({{.*}}, i1, f32, i64) -> f32

@@ -46,6 +46,25 @@ def test_blocks_fit_the_rows_of_a_product(rule, case, tile):
     assert (choice.rule, text_of(choice.tile)) == (rule, tile)
 
 
+FAST, EXACT = '{fast_accum, over = ["d2"]}', '{over = ["d2"]}'
+
+
+@pytest.mark.parametrize(
+    ("attributes", "columns"), [((FAST, FAST), 128), ((FAST, EXACT), 64), ((EXACT, EXACT), 64)]
+)
+def test_sums_of_bytes_take_fewer_registers_where_all_products_are_fast(attributes, columns):
+    """Two products of one left operand share the registers."""
+    body = "load x[d0, d2] -> a\n"
+    for number, attribute in enumerate(attributes):
+        body += f'load w{number}[d2, d1] -> b{number}\n%c{number} = "fuse.dot"(%a, %b{number}) {attribute}'
+        body += " : (f8E4M3FN, f8E4M3FN) -> f32\n"
+    body += "%s = arith.addf %c0, %c1 : f32\nstore s -> o[d0, d1]"
+    operands = {name: tensor(4096, 4096, element="f8E4M3FN") for name in ("x", "w0", "w1")}
+    dims = dict.fromkeys(("d0", "d1", "d2"), "4096")
+    tile = chosen(Case(dims, operands, {"o": tensor(4096, 4096)}, body)).tile
+    assert text_of(tile).startswith(f"d0 grid 128, d1 grid {columns}, d2 looped 128; 8 warps")
+
+
 def test_programs_that_sum_in_a_loop_go_through_blocks_of_rows_and_columns():
     """Columns that one block holds, too: blocks are numbered along both."""
     case = matmul(262144, 256, 512, "%h = arith.truncf %c : f32 to bf16\nstore h -> o[d0, d1]")

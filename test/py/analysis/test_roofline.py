@@ -111,6 +111,14 @@ def test_batches_and_elements() -> None:
     assert kernel_microseconds(form((4096, 4096, 4096), batch=0), 0, H200) == 0
 
 
+def test_sums_of_8_bit_floats_exist_once_where_their_accumulation_is_fast() -> None:
+    exact = form((4096, 4096, 4096), element="f8E4M3FN")
+    fast = replace(exact, fast_accum=True)
+    assert (blocks_for(exact, H200).held, blocks_for(fast, H200).held) == (64, 128)
+    assert (exact.registers, fast.registers) == (64, 128)
+    assert replace(fast, beside=2).registers == 64
+
+
 @pytest.mark.parametrize(
     ("element", "exact", "width"), [("f64", True, 8), ("f32", True, 4), ("f32", False, 4)]
 )

@@ -183,6 +183,29 @@ def test_products_of_bytes_are_waited_for(tmp_path: Path) -> None:
     assert set(re.findall(r"wgmma\.wait_group\.sync\.aligned\s+(\d)", cubin.ptx)) == {"0"}
 
 
+def test_tensor_cores_add_up_all_products_of_8_bit_floats_where_that_may_be_fast(tmp_path: Path) -> None:
+    """Without ``fast_accum`` each result exists twice, and what tensor cores have added up of 128 products is
+    added to a sum in f32.  With it, a thread holds twice as many results.
+    """
+    found = {}
+    for attribute in ("", "fast_accum, "):
+        dot = DOT.replace("{over", f"{{{attribute}over")
+        cubin = compiled(product(4096, 4096, 4096, LOADS + dot + STORE, "nt", "f8E4M3FN"))
+        assert usage(cubin, tmp_path).spilled == 0
+        shapes = set(re.findall(r"wgmma\.mma_async\.\S+?\.m64(n\d+)k32\.f32\.e4m3\.e4m3", cubin.ptx))
+        found[attribute] = shapes, len(re.findall(r"add\.(?:rn\.)?f32", cubin.ptx))
+    assert found == {"": ({"n128"}, 64), "fast_accum, ": ({"n256"}, 0)}
+
+
+def test_few_rows_of_8_bit_floats_are_added_up_in_float32(tmp_path: Path) -> None:
+    """They are multiplied as f16, with ``fast_accum`` too."""
+    texts = [
+        compiled(product(16, 4096, 4096, LOADS + dot + STORE, "nt", "f8E4M3FN")).ptx
+        for dot in (DOT, DOT.replace("{over", "{fast_accum, over"))
+    ]
+    assert all("wgmma" not in text and "f32.f16.f16.f32" in text for text in texts)
+
+
 @pytest.mark.parametrize("case", [BATCH, CHAIN], ids=["batch", "product of a softmax of a product"])
 def test_products_without_a_loop(case: Case, tmp_path: Path) -> None:
     cubin = compiled(case)
