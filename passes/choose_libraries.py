@@ -57,7 +57,8 @@ class ChooseLibraries(AnalysisPass):
 
     ``FORMS`` in ``compiler/base/product_forms.py`` lists the ops and says what each of their arguments is:
     ``mm``, ``bmm``, ``addmm``, ``_scaled_mm``, convolutions of 1x1 and others.  A kernel reads its operands
-    in any strides.  ``fuse.precision`` of the call becomes ``precision`` of the ``fuse.dot``.
+    in any strides.  ``fuse.precision`` of the call becomes ``precision`` of the ``fuse.dot``, and the
+    ``use_fast_accum`` of a ``_scaled_mm`` of 8-bit floats its ``fast_accum``.
 
     The kernel fuses with what makes its operands (weights of 8 or 4 bits that are widened) and with what
     reads its result, which a call cannot.  Both are estimated with that in mind, by a roofline: the kernel

@@ -18,10 +18,11 @@ TENSORS = ("added", "left", "right", "left_scale", "right_scale")
 OPTIONAL = frozenset({"bias", "scale_result"})
 
 #: All roles.  ``alpha`` and ``beta`` are numbers, 1 where they are missing.  ``gelu`` says of an op that
-#: computes an activation which: GELU where it is true, otherwise ReLU.  ``free`` changes nothing about the
-#: numbers, or nothing that the type of the result does not say.  An argument of the others must have the
-#: value that is their name; with any other value the op has no form.
-ROLES = (*TENSORS, "alpha", "beta", "gelu", "free", "none", "false", "zeros", "ones", "one")
+#: computes an activation which: GELU where it is true, otherwise ReLU.  ``fast_accum`` says whether sums may
+#: have fewer bits, see ``fuse.dot``.  ``free`` changes nothing about the numbers, or nothing that the type of
+#: the result does not say.  An argument of the others must have the value that is their name; with any other
+#: value the op has no form.
+ROLES = (*TENSORS, "alpha", "beta", "gelu", "fast_accum", "free", "none", "false", "zeros", "ones", "one")
 
 
 @dataclass(frozen=True)
@@ -74,7 +75,7 @@ FORMS: Mapping[str, EinsumForm] = MappingProxyType(
         ),
         "_scaled_mm": _form(
             _MATRICES, self="left", mat2="right", scale_a="left_scale", scale_b="right_scale", bias="added",
-            scale_result="none", out_dtype="free", use_fast_accum="free",
+            scale_result="none", out_dtype="free", use_fast_accum="fast_accum",
         ),
         "convolution": _form(
             "bk.,nk1->bn.", "n", input="left", weight="right", bias="added", stride="ones", padding="zeros",

@@ -110,6 +110,8 @@ class _Body:
         attributes: dict[str, ir.Attribute] = {"over": text_list(over)}
         if self.product.precision != "ieee":
             attributes["precision"] = ir.StringAttr.get(self.product.precision)
+        if self.product.fast_accum:
+            attributes["fast_accum"] = ir.UnitAttr.get()
         return ir.Operation.create("fuse.dot", [self.wide], pair, attributes).results[0]
 
     def _load(self, role: str) -> ir.Value:

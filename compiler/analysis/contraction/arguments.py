@@ -59,10 +59,11 @@ def _check_kind(name: str, role: str, attribute: ir.Attribute) -> None:
         if not isinstance(attribute, fuse.Arg):
             raise NotAProduct(f"expected {name} to be a tensor, got {attribute}", legal=False)
         return
-    expected = "true or false" if role == "gelu" else "a number"
+    is_switch = role in ("gelu", "fast_accum")
+    expected = "true or false" if is_switch else "a number"
     if isinstance(attribute, fuse.Arg):
         raise NotAProduct(f"expected {name} to be {expected} when compiling, got an operand")
-    if number_of(attribute) is None or (role == "gelu" and isinstance(attribute, ir.FloatAttr)):
+    if number_of(attribute) is None or (is_switch and isinstance(attribute, ir.FloatAttr)):
         raise NotAProduct(f"expected {name} to be {expected}, got {attribute}", legal=False)
 
 

@@ -147,5 +147,6 @@ def plan_of(
         border=moved.border,
         images=product.is_of_images,
         turned=product.is_turned,
+        fast_accum=product.fast_accum,
     )
     return contraction_plan(form, hardware)

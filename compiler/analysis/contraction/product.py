@@ -7,7 +7,7 @@ from functools import cached_property
 from ...base.dataclass import dataclass
 from ...base.product_forms import TENSORS, EinsumForm, product_form
 from ...index import Expr, const, sym
-from ...ir.contractions import ACCUMULATORS, PRECISIONS
+from ...ir.contractions import ACCUMULATORS, FAST_TYPES, PRECISIONS
 from ...ir.kernel import string
 from ...ir.layout import TensorSpec
 from ...mlir import ir
@@ -34,6 +34,7 @@ class Product:
     specs:      by role and for ``result``, the layouts that the library gets.
     activation: "", "relu" or "gelu".
     precision:  of the products of f32, see ``fuse.dot``.
+    fast_accum: whether sums of products of 8-bit floats may have fewer bits, see ``fuse.dot``.
     """
 
     values: Mapping[str, ir.Value]
@@ -44,6 +45,7 @@ class Product:
     beta: float = 1.0
     activation: str = ""
     precision: str = "ieee"
+    fast_accum: bool = False
 
     @cached_property
     def extents(self) -> dict[str, Expr]:
@@ -227,12 +229,14 @@ def _read(attributes: Attributes, operands: Sequence[ir.Value], result: ir.Value
     specs["result"] = TensorSpec.of(types.results[0])
     dims = _dims(form, specs)
     activation = ""
+    gelu, fast = (role in given and bool(number_of(given[role])) for role in ("gelu", "fast_accum"))
     if "gelu" in form.roles.values():
-        activation = "gelu" if "gelu" in given and number_of(given["gelu"]) else "relu"
+        activation = "gelu" if gelu else "relu"
     stated = "fuse.precision" in attributes
     precision = string(attributes["fuse.precision"]) if stated else PRECISIONS[0]
     values = {role: operands[n] for role, n in places.items()}
-    return Product(values, dims, specs, result, alpha, beta, activation, precision)
+    fast = fast and specs["left"].element in FAST_TYPES
+    return Product(values, dims, specs, result, alpha, beta, activation, precision, fast)
 
 
 def _differ(a: Expr, b: Expr) -> bool:

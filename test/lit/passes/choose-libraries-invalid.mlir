@@ -133,3 +133,15 @@ module attributes {fuse.device = "cuda:0"} {
   }
   func.func private @added(tensor<64x32xbf16>, tensor<32x48xbf16>) -> tensor<64x48xbf16> attributes {fuse.extern = "aten.addmm.default", fuse.args = [unit, #fuse.arg<0 : i64>, #fuse.arg<1 : i64>], fuse.kwargs = {}}
 }
+
+// -----
+
+// Bad input: a switch that is a number.
+module attributes {fuse.device = "cuda:0"} {
+  func.func @main(%x: tensor<64x32xf8E4M3FN>, %w: tensor<32x48xf8E4M3FN, #fuse.layout<"32,48", "1,32", "0", "">>, %a: tensor<1xf32>) -> tensor<64x48xbf16> {
+    // expected-error@+1 {{choose-libraries: expected use_fast_accum to be true or false, got 5.000000e-01 : f64}}
+    %y = call @fast(%x, %w, %a) : (tensor<64x32xf8E4M3FN>, tensor<32x48xf8E4M3FN, #fuse.layout<"32,48", "1,32", "0", "">>, tensor<1xf32>) -> tensor<64x48xbf16>
+    return %y : tensor<64x48xbf16>
+  }
+  func.func private @fast(tensor<64x32xf8E4M3FN>, tensor<32x48xf8E4M3FN, #fuse.layout<"32,48", "1,32", "0", "">>, tensor<1xf32>) -> tensor<64x48xbf16> attributes {fuse.extern = "aten._scaled_mm.default", fuse.args = [#fuse.arg<0 : i64>, #fuse.arg<1 : i64>, #fuse.arg<2 : i64>, #fuse.arg<2 : i64>], fuse.kwargs = {use_fast_accum = 0.5 : f64}}
+}

@@ -6,6 +6,7 @@ import logging
 import pickle
 import subprocess
 import threading
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -253,7 +254,12 @@ def doubled(x: torch.Tensor) -> torch.Tensor:
     return x * 2.0
 
 
-X = torch.ones(8, 6)
+def of_bytes(fast: bool) -> Callable[[torch.Tensor], torch.Tensor]:
+    one = torch.ones(1)
+    return lambda x: torch._scaled_mm(x, x.t(), one, one, out_dtype=torch.bfloat16, use_fast_accum=fast)
+
+
+X, BYTES = torch.ones(8, 6), torch.ones(16, 16).to(torch.float8_e4m3fn)
 GRAPHS = {
     "the graph": lambda: traced(doubled, X),
     "another factor": lambda: traced(lambda x: x * 3.0, X),
@@ -265,6 +271,8 @@ GRAPHS = {
     "sizes that vary": lambda: traced(doubled, X, dynamic=True),
     "another hint": lambda: traced(doubled, torch.ones(9, 6), dynamic=True),
     "another result": lambda: traced(lambda x: (x * 2.0, x), X),
+    "a product of bytes": lambda: traced(of_bytes(False), BYTES),
+    "a fast accumulation": lambda: traced(of_bytes(True), BYTES),
 }
 
 

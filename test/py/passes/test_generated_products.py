@@ -187,19 +187,23 @@ def test_activations_of_the_library(gelu):
     made(function, *tensors((6,), (5, 7), (7, 6)))
 
 
+@pytest.mark.parametrize("fast", [False, True], ids=["", "fast"])
 @pytest.mark.parametrize("rows", [False, True], ids=["tensor", "rows"])
-def test_scaled_bytes(rows):
-    """fp8 with a scale of f32 for each tensor, or for each row and column; the bias is not scaled."""
+def test_scaled_bytes(rows, fast):
+    """fp8 with a scale of f32 for each tensor, or for each row and column; the bias is not scaled.  The
+    interpreter adds up in float32 where tensor cores may have fewer bits, too.
+    """
     x, w = (torch.randn(shape).to(torch.float8_e4m3fn) for shape in ((16, 32), (16, 32)))
     a, b = (torch.rand(16, 1), torch.rand(1, 16)) if rows else (torch.rand(1), torch.rand(1))
     bias = torch.randn(16).to(torch.bfloat16)
 
     def function(x, w, a, b, bias):
-        return torch._scaled_mm(x, w.t(), a, b, bias=bias, out_dtype=torch.bfloat16)
+        return torch._scaled_mm(x, w.t(), a, b, bias=bias, out_dtype=torch.bfloat16, use_fast_accum=fast)
 
     compiled = Compiled(function, GENERATED)
     found = compiled(x, w, a, b, bias)
     assert [graph.externs for graph in compiled.graphs] == [0]
+    assert ("fast_accum" in str(compiled.graphs[0].module)) == fast
     expected = x.double() @ w.double().t() * a.double() * b.double() + bias.double()
     torch.testing.assert_close(found.double(), expected, rtol=2**-8, atol=1e-3)
 
