@@ -28,10 +28,14 @@ made by hand or by an earlier run), nor on tile code.  ``hardware``: ``h100``, `
 A kernel with products gets ``fuse.anywhere``, the numbers of the arguments for which a call passes what torch
 laid into a storage at a place of its own, such as ``as_strided``: descriptors cannot name these.
 
-Remarks: ``analysis`` for each kernel, with the name of the rule that chose, the tile, its warps and elements.
+Remarks: ``analysis`` for each kernel, with the name of the rule that chose, the tile, its warps and elements,
+and ``last`` for a kernel with products whose tile would be the same if it spilled.  When Triton has compiled
+the kernels, the compiler adds ``missed: spilled`` for each tile that it gave up for another one, and
+``analysis: spilled`` for one that it kept, with the bytes of the stack.
 Raises PassError where no tile is possible: ``choose-tiling: kernel @k: ..`` with the reason.
 """
 
+from dataclasses import replace
 from typing import ClassVar
 
 from ..compiler.analysis.kernel.shape import KernelShape
@@ -84,6 +88,8 @@ class ChooseTiling(Pass):
                 raise PassError(f"choose-tiling: kernel @{kernel.name}: {error}", func.location) from None
             problem = choice.tile.problem(kernel.dims)
             assert problem is None, f"{choice.rule}: {problem}"
+            others = replace(shape, spilled=spilled + 1)
+            last = bool(kernel.products) and choose(others, hardware).tile == choice.tile
             func.attributes["fuse.tile"] = choice.tile.attribute()
             axes = ", ".join(f"{'*'.join(a.dims)} {a.kind} {a.block}" for a in choice.tile.axes)
             remarks.add(
@@ -95,6 +101,7 @@ class ChooseTiling(Pass):
                 locations=(str(func.location),),
                 num_warps=choice.tile.num_warps,
                 elements=choice.tile.elements,
+                **({"last": True} if last else {}),
             )
 
 

@@ -113,9 +113,10 @@ def _compile_rewritten(request: Request) -> Compilation:
         program = _executable(request, imported, ran)
         products = program.products()
         taken = [(program.sources[name].product, kernel.cubin) for name, kernel in products.items()]
-        if request.options.pipeline is not None or not spilled.learn(taken):
+        if request.options.pipeline is not None or not spilled.learn(taken, request.remarks.items[told:]):
             break
         del request.remarks.items[told:]
+    request.remarks.items += spilled.remarks
     if dump is not None:
         from ..report.dependences_svg import draw_dependences
         from ..report.schedule import schedule_of

@@ -11,54 +11,99 @@ from collections.abc import Iterable
 from dataclasses import field
 
 from ..base.dataclass import dataclass
+from ..base.remarks import Remark
 from ..runtime.kernels.cubin import CompiledCubin
 
 #: Tiles of a kernel that are compiled at most.
 MOST_TILES = 4
 
 
+@dataclass(frozen=True)
+class TriedTile:
+    """What a kernel took with one tile.  ``stack``: bytes of local memory of a thread.  ``beyond``: bytes of
+    shared memory beyond what a program can have.  ``chosen``: the remark of the pass that chose the tile.
+    """
+
+    stack: int
+    beyond: int
+    chosen: Remark | None = None
+
+    @property
+    def excess(self) -> int:
+        return self.stack + self.beyond
+
+    @property
+    def is_last(self) -> bool:
+        """Whether ``choose-tiling`` has no other tile, or would not be asked: the tile was measured."""
+        return self.chosen is not None and (
+            self.chosen.pass_name == "autotune-tiling" or "last" in dict(self.chosen.numbers)
+        )
+
+
 @dataclass
 class SpilledTiles:
     """``shared``: bytes of shared memory that a program can have.
 
-    ``excess``: of each kernel with products whose first tile took too much, the bytes that each tile in turn
-    took of local memory, and of shared memory beyond that.  ``taken``: the number of the tile that it keeps,
-    where that is settled.
+    ``tried``: of each kernel with products whose first tile took too much, what it took with each tile in
+    turn.  ``taken``: the number of the tile that it keeps, where that is settled.
     """
 
     shared: int
-    excess: dict[str, list[int]] = field(default_factory=dict)
+    tried: dict[str, list[TriedTile]] = field(default_factory=dict)
     taken: dict[str, int] = field(default_factory=dict)
 
-    def learn(self, found: Iterable[tuple[str, CompiledCubin]]) -> bool:
+    def learn(self, found: Iterable[tuple[str, CompiledCubin]], said: Iterable[Remark] = ()) -> bool:
         """Takes in what was compiled of kernels with products, by their names; whether to lower again.
+        ``said``: the remarks of the passes.
 
         A launch that combines calls of a kernel has its tile, too: what takes most counts.  A kernel keeps
         the first tile that does not take too much.  Where a tile of which a thread holds less takes as much
         as the one before, that is no spilled registers but the array of a function (``sin`` has one), and the
         kernel keeps the larger tile.
         """
-        most: dict[str, int] = {}
+        chosen = {r.ops[0]: r for r in said if r.pass_name in ("choose-tiling", "autotune-tiling")}
+        most: dict[str, TriedTile] = {}
         for name, cubin in found:
-            most[name] = max(self._excess(cubin), most.get(name, 0))
-        return any([self._learn(name, excess) for name, excess in most.items()])
+            tile = TriedTile(cubin.stack, max(0, cubin.shared - self.shared), chosen.get(name))
+            most[name] = max(most.get(name, tile), tile, key=lambda tried: tried.excess)
+        return any([self._learn(name, tile) for name, tile in most.items()])
 
-    def _excess(self, cubin: CompiledCubin) -> int:
-        return cubin.stack + max(0, cubin.shared - self.shared)
-
-    def _learn(self, name: str, excess: int) -> bool:
-        if name in self.taken or (not excess and name not in self.excess):
+    def _learn(self, name: str, tile: TriedTile) -> bool:
+        if name in self.taken or (not tile.excess and name not in self.tried):
             return False
-        tried = self.excess.setdefault(name, [])
-        tried.append(excess)
-        last = len(tried) - 1
-        if excess and last + 1 < MOST_TILES and (not last or excess != tried[last - 1]):
+        tried = self.tried.setdefault(name, [])
+        tried.append(tile)
+        excess = [each.excess for each in tried]
+        another = len(tried) < MOST_TILES and not tile.is_last and excess[-1] not in excess[-2:-1]
+        if tile.excess and another:
             return True
-        self.taken[name] = tried.index(min(tried))
-        return self.taken[name] != last
+        self.taken[name] = excess.index(min(excess))
+        return self.taken[name] != len(tried) - 1
 
     @property
     def names(self) -> tuple[str, ...]:
         """As ``choose-tiling`` takes them: each kernel once for every tile that it is not to have."""
-        counts = {name: self.taken.get(name, len(tried)) for name, tried in self.excess.items()}
+        counts = {name: self.taken.get(name, len(tried)) for name, tried in self.tried.items()}
         return tuple(name for name, count in counts.items() for _ in range(count))
+
+    @property
+    def remarks(self) -> list[Remark]:
+        """One for each tile that took too much: ``missed`` where the kernel did not keep it."""
+        return [
+            _remark(name, tile, kept=self.taken.get(name) == number)
+            for name, tried in self.tried.items()
+            for number, tile in enumerate(tried)
+            if tile.excess
+        ]
+
+
+def _remark(name: str, tile: TriedTile, kept: bool) -> Remark:
+    text = "a tile" if tile.chosen is None else tile.chosen.message.partition(": ")[2]
+    takes = f"a thread takes {tile.stack} bytes of local memory"
+    if tile.beyond:
+        takes += f", a program {tile.beyond} bytes more of shared memory than there is"
+    message = f"@{name} {'keeps' if kept else 'does not keep'} {text}: {takes}"
+    numbers = (("stack", tile.stack), *((("beyond", tile.beyond),) if tile.beyond else ()))
+    locations = () if tile.chosen is None else tile.chosen.locations
+    kind = "analysis" if kept else "missed"
+    return Remark("choose-tiling", kind, "spilled", message, (name,), locations, numbers)

@@ -1,5 +1,10 @@
 // RUN: fuse-opt %s --pass-pipeline="builtin.module(choose-tiling{hardware=h200 spilled=product})" | FileCheck %s --check-prefix=ONCE
 // RUN: fuse-opt %s --pass-pipeline="builtin.module(choose-tiling{hardware=h200 spilled=product,product})" | FileCheck %s --check-prefix=TWICE
+// RUN: fuse-opt %s --pass-pipeline="builtin.module(choose-tiling{hardware=h200 spilled=product,product,product,product,product,product,product})" --remarks=text 2>&1 >/dev/null | FileCheck %s --check-prefix=LAST
+
+// No tile has fewer elements of a thread.
+// LAST: choose-tiling: blocks-of-products, num_warps=4, elements=16384, last=True: tile of @product: d0 grid 16, d1 grid 16
+// LAST: choose-tiling: blocks-of-products, num_warps=8, elements=2097152: tile of @other
 
 // A product whose tile has spilled gets the best one of which a thread holds less: 128 x 256 elements in 8 warps are
 // 128 of a thread, 128 x 128 are 64, and 64 x 64 in 4 warps are 32.

@@ -9,17 +9,17 @@
 // A100-NOT: weights-in-turn
 
 // No blocks of fewer rows are better: each would copy all weights.
-// SPILLED: choose-tiling: weights-in-turn
+// SPILLED: choose-tiling: weights-in-turn, {{.*}}, last=True: tile of @many
 
 // Many rows: each multiprocessor has a program, which copies weights for each of its blocks.  The few columns of the last
 // product, which no descriptor names, have a place of their own.
-// RULE: choose-tiling: weights-in-turn, {{.*}}@many
+// RULE: choose-tiling: weights-in-turn, {{.*}}, last=True: tile of @many
 // CHECK-LABEL: func.func private @many
 // CHECK-SAME: {block = 16 : i64, dims = ["d4"], kind = "resident"}
 // CHECK-SAME: copied, num_stages = 1 : i64, num_warps = 8 : i64, programs = 132
 
 // Must not fire: few rows.
-// RULE: choose-tiling: held-columns, {{.*}}@few
+// RULE: choose-tiling: held-columns, num_warps=8, elements={{[0-9]+}}: tile of @few
 // CHECK-LABEL: func.func private @few
 // CHECK-NOT: copied
 

@@ -1,6 +1,7 @@
 """A product whose tile spills is tiled again, once Triton has compiled it."""
 
 from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
 from pathlib import Path
 from types import SimpleNamespace
 from unittest import mock
@@ -10,6 +11,8 @@ import torch
 from compiling import Compiled
 from made_up_gpu import made_up_gpu
 
+from fuse_mlir.compiler.base.remarks import Remark
+from fuse_mlir.compiler.driver import compilation
 from fuse_mlir.compiler.driver.program import CompiledGraph
 from fuse_mlir.compiler.driver.spilled_tiles import MOST_TILES, SpilledTiles
 from fuse_mlir.compiler.runtime.cache.cache_folder import CacheFolder
@@ -18,6 +21,7 @@ from fuse_mlir.compiler.runtime.kernels import cubin
 from fuse_mlir.compiler.runtime.kernels.cubin import CompiledCubin, CompileRequest
 from fuse_mlir.compiler.runtime.kernels.kernel_cache import KernelCache
 from fuse_mlir.compiler.runtime.kernels.triton_compile import TritonCompileError, kernel_name
+from fuse_mlir.passes import choose_libraries
 
 pytestmark = pytest.mark.usefixtures("fresh_dynamo")
 
@@ -49,6 +53,52 @@ def test_a_kernel_keeps_the_first_tile_that_takes_least_memory(
 
 def kernel(stack: int, shared: int = 100) -> SimpleNamespace:
     return SimpleNamespace(stack=stack, shared=shared)
+
+
+def chosen(message: str, pass_name: str = "choose-tiling", **numbers: object) -> Remark:
+    return Remark(pass_name, "analysis", "rule", message, ("k",), ("a.py:3",), tuple(numbers.items()))
+
+
+def test_each_tile_that_took_too_much_is_a_remark() -> None:
+    spilled = SpilledTiles(100)
+    assert spilled.learn([("k", kernel(96))], [chosen("tile of @k: d0 grid 64", num_warps=8)])
+    assert spilled.learn([("k", kernel(32, 104))], [chosen("tile of @k: d0 grid 32")])
+    assert not spilled.learn([("k", kernel(0))], [chosen("tile of @k: d0 grid 16")])
+    first, second = spilled.remarks
+    assert first == Remark(
+        "choose-tiling",
+        "missed",
+        "spilled",
+        "@k does not keep d0 grid 64: a thread takes 96 bytes of local memory",
+        ("k",),
+        ("a.py:3",),
+        (("stack", 96),),
+    )
+    assert second.numbers == (("stack", 32), ("beyond", 4))
+    assert second.message == (
+        "@k does not keep d0 grid 32: a thread takes 32 bytes of local memory, "
+        "a program 4 bytes more of shared memory than there is"
+    )
+
+
+def test_a_tile_that_is_kept_though_it_takes_too_much_is_a_remark() -> None:
+    spilled = SpilledTiles(100)
+    for stack in (96, 64, 128, 80):
+        again = spilled.learn([("k", kernel(stack))])
+    assert again
+    assert [(r.kind, *dict(r.numbers).values()) for r in spilled.remarks] == [
+        ("missed", 96), ("analysis", 64), ("missed", 128), ("missed", 80)
+    ]  # fmt: skip
+    assert spilled.remarks[1].message == "@k keeps a tile: a thread takes 64 bytes of local memory"
+
+
+@pytest.mark.parametrize(
+    "said", [chosen("tile of @k: d0 grid 64", last=True), chosen("tile of @k: 64 -> 32", "autotune-tiling")]
+)
+def test_the_last_tile_and_a_measured_one_are_kept(said: Remark) -> None:
+    spilled = SpilledTiles(100)
+    assert not spilled.learn([("k", kernel(168))], [chosen("tile of @k: d0 grid 64"), said])
+    assert spilled.names == () and [r.kind for r in spilled.remarks] == ["analysis"]
 
 
 def test_shared_memory_beyond_what_there_is_is_too_much() -> None:
@@ -86,6 +136,11 @@ def compile_with(tmp_path: Path) -> Iterator[Callable[..., tuple[CompiledGraph, 
     return run
 
 
+def chosen_by_estimates() -> AbstractContextManager[object]:
+    """With ``products="auto"``, those of a module for the CPU are calls, whatever the estimates say."""
+    return mock.patch.object(choose_libraries, "device_of", lambda module: "cuda:0")
+
+
 def both(x: torch.Tensor, w: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
     return (x @ w).sigmoid(), x.float().softmax(-1)
 
@@ -107,6 +162,33 @@ def test_the_next_tile_is_taken_where_one_spills(compile_with) -> None:
     assert len(asked) == 3, "Triton compiles two tiles of the product, and the softmax once"
     assert sum(r.pass_name == "choose-libraries" for r in graph.remarks.items) == 1
     assert graph.launches_after == 2
+    [said] = [r for r in graph.remarks.items if r.rule == "spilled"]
+    [name] = [r.ops for r in graph.remarks.items if r.rule == "blocks-of-products"]
+    assert (said.kind, said.ops, said.numbers) == ("missed", name, (("stack", 64),))
+    assert "does not keep d0 grid 64, d1 grid 32, d2 looped 128: " in said.message
+    assert "test_spilled_tiles.py" in str(said.locations)
+
+
+def test_a_kernel_without_another_tile_is_lowered_once(compile_with) -> None:
+    """A chain of wide products, which copies its weights for each block of rows."""
+
+    sizes = ((1 << 18, 64), (64, 256), *6 * ((256, 256),), (256, 4))
+    x, *weights = (torch.zeros(size, dtype=torch.bfloat16) for size in sizes)
+
+    def layers(*others: torch.Tensor) -> torch.Tensor:
+        y = x
+        for w in weights[:-1]:
+            y = (y @ w).relu()
+        return y @ weights[-1]
+
+    with chosen_by_estimates(), mock.patch.object(compilation, "lower", wraps=compilation.lower) as lower:
+        graph, asked = compile_with(layers, lambda request: 168, products="auto")
+    assert [r.rule for r in graph.remarks.items if r.pass_name == "choose-tiling"] == [
+        "weights-in-turn", "spilled"
+    ]  # fmt: skip
+    [said] = [r for r in graph.remarks.items if r.rule == "spilled"]
+    assert (said.kind, said.numbers) == ("analysis", (("stack", 168),))
+    assert (lower.call_count, len(asked)) == (1, 1)
 
 
 def test_the_next_tile_is_taken_where_a_combined_launch_spills(compile_with) -> None:
