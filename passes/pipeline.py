@@ -78,6 +78,7 @@ def default_pipeline(
     user_kernels: UserKernels = "fused",
     collectives: Collectives = "overlap",
     spilled: tuple[str, ...] = (),
+    back: tuple[str, ...] = (),
 ) -> list[Pass]:
     """The passes that bring an imported module to ``level``.
 
@@ -85,7 +86,7 @@ def default_pipeline(
     16-bit results between the ops of a kernel), ``products`` (who computes them), ``user_kernels`` (whether
     they fuse) and ``collectives`` are options, see ``Options``.  ``activations``, ``sums``: the options
     ``where`` of ``activate-products`` and ``add-products-in-place``.  ``spilled``: kernels whose tiles took
-    too many registers.
+    too many registers.  ``back``: FX nodes of kernels all of whose tiles did.
 
     Raises ValueError on an unknown level.
     """
@@ -110,7 +111,7 @@ def default_pipeline(
             DuplicateCheap(),  # constants and masks are cheaper to compute again than to read
             FuseVertical(hardware=hardware, fusions=fusions),  # keep intermediates out of memory
             FuseHorizontal(hardware=hardware, fusions=fusions),  # read shared inputs once
-            ReviewLibraries(hardware, fusions),  # what a product fuses with is known, and not yet merged
+            ReviewLibraries(hardware, fusions, spilled=back),  # what a product fuses with is known now
             MaterializeFusion(),  # merge each group once
             DeduplicateResults(),  # a value stored into an argument needs no second tensor
             EliminateDead(),  # results that only fused consumers read

@@ -7,6 +7,7 @@ from ..compiler.analysis.contraction.plan import plan_of
 from ..compiler.analysis.contraction.surroundings import GroupSurroundings
 from ..compiler.analysis.fusion.graph import GroupGraph
 from ..compiler.analysis.fusion.measured import Measurement, PairKeys
+from ..compiler.analysis.program.provenance import node_names
 from ..compiler.base.dataclass import dataclass
 from ..compiler.base.hardware import Hardware
 from ..compiler.base.remarks import Remarks
@@ -21,6 +22,8 @@ from .helpers.fusing import measurements_of
 from .helpers.library_call import LIBRARY, LibraryCall
 from .helpers.program import Program
 from .pass_base import AnalysisPass, Numerics, hardware_of
+
+_SLOWER = "is not estimated to take less"
 
 
 @dataclass(frozen=True)
@@ -68,6 +71,10 @@ class ReviewLibraries(AnalysisPass):
     measured decides, and the remark has the figures ``us_together``, of the kernel of the group, and
     ``us_apart``, of the call and the kernels around it.  With ``back=all`` every kernel goes back that can.
 
+    ``spilled`` lists FX nodes whose kernel took more registers or shared memory than there are with each tile
+    that was tried, which is known once Triton has compiled it.  Products among them go back whatever is
+    estimated, unless they were measured.
+
     Raises PassError on an unknown ``hardware``, and on a table that cannot be read.
     """
 
@@ -77,6 +84,7 @@ class ReviewLibraries(AnalysisPass):
     hardware: str = "generic"
     fusions: str = ""
     back: Literal["slower", "all"] = "slower"
+    spilled: tuple[str, ...] = ()
 
     def run_with(self, module: ir.Module, remarks: Remarks, analyses: AnalysisManager) -> None:
         hardware = hardware_of(self.hardware, self, module)
@@ -124,14 +132,16 @@ class ReviewLibraries(AnalysisPass):
                     ops=(name,), locations=(str(call.location),),
                 )  # fmt: skip
                 continue
-            loses = self.back == "all" or not estimated.stays
+            spilled = not set(node_names(call.location)).isdisjoint(self.spilled)
+            loses = self.back == "all" or spilled or not estimated.stays
             numbers: dict[str, float] = {
                 "kernel_us": round(estimated.kernel_us, 2),
                 "library_us": round(estimated.library_us, 2),
             }
             if known is not None:
                 loses, numbers = known.refusal is not None, dict(known.numbers)
-            said = "is not estimated to take less" if known is None else "was measured to take longer"
+            said = "takes more registers or shared memory than there are" if spilled else _SLOWER
+            said = said if known is None else "was measured to take longer"
             becomes = f"goes back to the library: a kernel of its group {said}"
             remarks.add(
                 self.name, "passed" if loses else "analysis", "library" if loses else "kernel",

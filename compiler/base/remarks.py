@@ -10,6 +10,8 @@ from .launch import line_text
 
 #: A place inside a location as MLIR prints it.
 _PLACE = re.compile(r'"([^"]+)":(\d+):(\d+)')
+#: A name inside it, or a file, which a line follows.
+_NAME = re.compile(r'"([^"]+)"(:\d+)?')
 
 
 @dataclass(frozen=True)
@@ -23,6 +25,12 @@ class Remark:
     ops: tuple[str, ...] = ()  #: the kernels or nodes concerned
     locations: tuple[str, ...] = ()  #: the user's lines, as printed by MLIR
     numbers: tuple[tuple[str, Any], ...] = ()  #: what the rule compared: numbers and strings
+
+    @property
+    def nodes(self) -> tuple[str, ...]:
+        """The FX nodes that the locations name."""
+        found = [pair for location in self.locations for pair in _NAME.findall(location)]
+        return tuple(name for name, line in found if not line)
 
     def to_dict(self) -> dict[str, Any]:
         """The fields as JSON has them."""

@@ -108,12 +108,13 @@ def _compile_rewritten(request: Request) -> Compilation:
         imported = _import(request)
         module = imported.module
         launches_before = kernel_calls(module)
-        lowered = lower(request, imported, dump, spilled.names)
+        lowered = lower(request, imported, dump, spilled.names, spilled.back)
         ran = launches(module)
         program = _executable(request, imported, ran)
         products = program.products()
         taken = [(program.sources[name].product, kernel.cubin) for name, kernel in products.items()]
-        if request.options.pipeline is not None or not spilled.learn(taken, request.remarks.items[told:]):
+        said, nodes = request.remarks.items[told:], _nodes_of_products(program, ran)
+        if request.options.pipeline is not None or not spilled.learn(taken, said, nodes):
             break
         del request.remarks.items[told:]
     request.remarks.items += spilled.remarks
@@ -136,6 +137,15 @@ def _compile_rewritten(request: Request) -> Compilation:
         program,
         lowered.tuned,
     )
+
+
+def _nodes_of_products(program: "Executable", calls: Sequence[Launch]) -> dict[str, list[str]]:
+    """The FX nodes that a kernel with products computes in all its calls, by its name."""
+    found: dict[str, list[str]] = {}
+    for launch in calls:
+        if launch.name in program.sources:
+            found.setdefault(program.sources[launch.name].product, []).extend(launch.nodes)
+    return found
 
 
 def _import(request: Request) -> ImportedGraph:

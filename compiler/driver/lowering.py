@@ -48,10 +48,14 @@ class Lowered:
 
 
 def lower(
-    request: Request, imported: ImportedGraph, dump: Path | None, spilled: tuple[str, ...] = ()
+    request: Request,
+    imported: ImportedGraph,
+    dump: Path | None,
+    spilled: tuple[str, ...] = (),
+    back: tuple[str, ...] = (),
 ) -> Lowered:
     """Runs the passes on the imported module, in place, up to the level that is run.  ``dump``: the folder
-    that gets the IR after each.  ``spilled``: as in ``choose-tiling``.
+    that gets the IR after each.  ``spilled``, ``back``: as in ``default_pipeline``.
     """
     module = imported.module
     observers: list[Observer] = [] if dump is None else [DumpIR(dump)]
@@ -62,7 +66,7 @@ def lower(
             NumericVerifier(constants=list(imported.constants.values()), objects=imported.objects)
         )
     with _tables(request, dump) as place:
-        passes = _passes(request, place, spilled)
+        passes = _passes(request, place, spilled, back)
         searches = [] if place is None else _searches(request, place, passes)
         observers += searches
         if dump is not None and not passes:
@@ -77,7 +81,9 @@ def lower(
     return Lowered(tuple(manager.times), all(search.complete for search in searches))
 
 
-def _passes(request: Request, place: Path | None, spilled: tuple[str, ...]) -> list[Pass]:
+def _passes(
+    request: Request, place: Path | None, spilled: tuple[str, ...], back: tuple[str, ...]
+) -> list[Pass]:
     options = request.options
     if options.pipeline is not None:
         return parse_pipeline(options.pipeline)
@@ -94,6 +100,7 @@ def _passes(request: Request, place: Path | None, spilled: tuple[str, ...]) -> l
         user_kernels=options.user_kernels,
         collectives=options.collectives,
         spilled=spilled,
+        back=back,
     )
 
 

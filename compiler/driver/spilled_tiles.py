@@ -5,14 +5,17 @@ What spills goes through memory at each step of a product's loop, which costs mo
 and what does not fit into shared memory cannot be launched.  No pass can know either: ptxas gives registers,
 and Triton shared memory.  So a graph is lowered with the tiles that ``choose-tiling`` ranks first, and again
 with the next ones where a kernel takes too much.  Kernels that stay as they are come from the cache then.
+Where each tile takes too much, the product is the library's again, if ``review-libraries`` could have made it
+that by its estimate.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import field
+from types import MappingProxyType
 
 from ..base.dataclass import dataclass
 from ..base.remarks import Remark
-from ..runtime.kernels.cubin import CompiledCubin
+from ..runtime.kernels.cubin import ARRAY_BYTES, CompiledCubin
 
 #: Tiles of a kernel that are compiled at most.
 MOST_TILES = 4
@@ -45,16 +48,24 @@ class SpilledTiles:
     """``shared``: bytes of shared memory that a program can have.
 
     ``tried``: of each kernel with products whose first tile took too much, what it took with each tile in
-    turn.  ``taken``: the number of the tile that it keeps, where that is settled.
+    turn.  ``taken``: the number of the tile that it keeps, where that is settled.  ``back``: the FX nodes of
+    products that are the library's, as ``review-libraries`` takes them.  ``gone``: remarks of their kernels.
     """
 
     shared: int
     tried: dict[str, list[TriedTile]] = field(default_factory=dict)
     taken: dict[str, int] = field(default_factory=dict)
+    back: tuple[str, ...] = ()
+    gone: list[Remark] = field(default_factory=list)
 
-    def learn(self, found: Iterable[tuple[str, CompiledCubin]], said: Iterable[Remark] = ()) -> bool:
+    def learn(
+        self,
+        found: Iterable[tuple[str, CompiledCubin]],
+        said: Sequence[Remark] = (),
+        nodes: Mapping[str, Sequence[str]] = MappingProxyType({}),
+    ) -> bool:
         """Takes in what was compiled of kernels with products, by their names; whether to lower again.
-        ``said``: the remarks of the passes.
+        ``said``: the remarks of the passes.  ``nodes``: the FX nodes that each kernel computes.
 
         A launch that combines calls of a kernel has its tile, too: what takes most counts.  A kernel keeps
         the first tile that does not take too much.  Where a tile of which a thread holds less takes as much
@@ -66,7 +77,10 @@ class SpilledTiles:
         for name, cubin in found:
             tile = TriedTile(cubin.stack, max(0, cubin.shared - self.shared), chosen.get(name))
             most[name] = max(most.get(name, tile), tile, key=lambda tried: tried.excess)
-        return any([self._learn(name, tile) for name, tile in most.items()])
+        again = [self._learn(name, tile) for name, tile in most.items()]
+        products = _estimated_products(said).difference(self.back)
+        back = {n: products.intersection(nodes.get(n, ())) for n in most if self._takes_too_much(n)}
+        return self._give_back({name: found for name, found in back.items() if found}) or any(again)
 
     def _learn(self, name: str, tile: TriedTile) -> bool:
         if name in self.taken or (not tile.excess and name not in self.tried):
@@ -80,6 +94,28 @@ class SpilledTiles:
         self.taken[name] = excess.index(min(excess))
         return self.taken[name] != len(tried) - 1
 
+    def _give_back(self, products: Mapping[str, Set[str]]) -> bool:
+        """Makes products of kernels the library's.  What was learnt of other kernels is forgotten, since they
+        may be named, or fused, in another way then.
+        """
+        self.back = (*self.back, *sorted(set().union(*products.values())))
+        self.gone += [r for name in products for r in _remarks(name, self.tried[name], None)]
+        if products:
+            self.tried.clear()
+            self.taken.clear()
+        return bool(products)
+
+    def _takes_too_much(self, name: str) -> bool:
+        """Whether no tile is left with which a kernel neither spills nor needs more shared memory than there
+        is.
+        """
+        if name not in self.taken:
+            return False
+        tried = self.tried[name]
+        kept = tried[self.taken[name]]
+        is_array = len(tried) > 1 and tried[-1].excess == tried[-2].excess
+        return kept.beyond > 0 or (kept.stack > ARRAY_BYTES and not is_array)
+
     @property
     def names(self) -> tuple[str, ...]:
         """As ``choose-tiling`` takes them: each kernel once for every tile that it is not to have."""
@@ -89,12 +125,18 @@ class SpilledTiles:
     @property
     def remarks(self) -> list[Remark]:
         """One for each tile that took too much: ``missed`` where the kernel did not keep it."""
-        return [
-            _remark(name, tile, kept=self.taken.get(name) == number)
-            for name, tried in self.tried.items()
-            for number, tile in enumerate(tried)
-            if tile.excess
-        ]
+        kept = [r for name, tried in self.tried.items() for r in _remarks(name, tried, self.taken.get(name))]
+        return [*self.gone, *kept]
+
+
+def _estimated_products(said: Iterable[Remark]) -> set[str]:
+    """The FX nodes of the products that ``review-libraries`` left kernels because an estimate says so."""
+    reviewed = (r for r in said if (r.pass_name, r.rule) == ("review-libraries", "kernel"))
+    return {node for r in reviewed if "kernel_us" in dict(r.numbers) for node in r.nodes}
+
+
+def _remarks(name: str, tried: Sequence[TriedTile], taken: int | None) -> list[Remark]:
+    return [_remark(name, tile, number == taken) for number, tile in enumerate(tried) if tile.excess]
 
 
 def _remark(name: str, tile: TriedTile, kept: bool) -> Remark:

@@ -1,7 +1,8 @@
 // RUN: fuse-opt %s --pass-pipeline="builtin.module(review-libraries{hardware=h200})" --split-input-file | FileCheck %s
 // RUN: fuse-opt %s --pass-pipeline="builtin.module(review-libraries{hardware=h200})" --split-input-file --remarks=text 2>&1 >/dev/null | FileCheck %s --check-prefix=SAID
+// RUN: fuse-opt %s --pass-pipeline="builtin.module(review-libraries{hardware=h200 spilled=mm0,mm1})" --split-input-file | FileCheck %s
 
-// Two products of a group, one of which reads what is made of the other, stay kernels.
+// Two products of a group, one of which reads what is made of the other, stay kernels, also if that spills.
 // CHECK-LABEL: func.func @main
 // CHECK: call @product0(
 // CHECK: call @product1(
@@ -10,11 +11,11 @@
 module attributes {fuse.device = "cuda:0"} {
   func.func @main(%x: tensor<65536x64xbf16>, %w0: tensor<64x64xbf16>, %w1: tensor<64x64xbf16>) -> tensor<65536x64xbf16> {
     %e0 = "fuse.empty"() {syms = []} : () -> tensor<65536x64xbf16>
-    %y0 = call @product0(%x, %w0, %e0) {fuse.group = 0 : i64} : (tensor<65536x64xbf16>, tensor<64x64xbf16>, tensor<65536x64xbf16>) -> tensor<65536x64xbf16>
+    %y0 = call @product0(%x, %w0, %e0) {fuse.group = 0 : i64} : (tensor<65536x64xbf16>, tensor<64x64xbf16>, tensor<65536x64xbf16>) -> tensor<65536x64xbf16> loc("mm0"("model.py":0:0))
     %f0 = "fuse.empty"() {syms = []} : () -> tensor<65536x64xbf16>
     %z0 = call @relu0(%y0, %f0) {fuse.group = 0 : i64} : (tensor<65536x64xbf16>, tensor<65536x64xbf16>) -> tensor<65536x64xbf16>
     %e1 = "fuse.empty"() {syms = []} : () -> tensor<65536x64xbf16>
-    %y1 = call @product1(%z0, %w1, %e1) {fuse.group = 0 : i64} : (tensor<65536x64xbf16>, tensor<64x64xbf16>, tensor<65536x64xbf16>) -> tensor<65536x64xbf16>
+    %y1 = call @product1(%z0, %w1, %e1) {fuse.group = 0 : i64} : (tensor<65536x64xbf16>, tensor<64x64xbf16>, tensor<65536x64xbf16>) -> tensor<65536x64xbf16> loc("mm1"("model.py":1:0))
     return %y1 : tensor<65536x64xbf16>
   }
   func.func private @product0(%x: tensor<65536x64xbf16>, %w: tensor<64x64xbf16>, %o: tensor<65536x64xbf16>) -> tensor<65536x64xbf16> attributes {fuse.kernel, fuse.dims = {d0 = "65536", d1 = "64", d2 = "64"}, fuse.ties = array<i64: 2>, fuse.library = {sym_name = "mm0", function_type = (tensor<65536x64xbf16>, tensor<64x64xbf16>) -> tensor<65536x64xbf16>, fuse.extern = "aten.mm.default", fuse.args = [#fuse.arg<0 : i64>, #fuse.arg<1 : i64>], fuse.kwargs = {}}} {

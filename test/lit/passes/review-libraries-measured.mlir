@@ -2,6 +2,10 @@
 // RUN: fuse-opt %s --pass-pipeline="builtin.module(choose-libraries{hardware=h200},fold-views,fuse-vertical{hardware=h200},review-libraries{hardware=h200 fusions=%S/Inputs/review-libraries.json})" | FileCheck %s
 // RUN: fuse-opt %s --pass-pipeline="builtin.module(choose-libraries{hardware=h200},fold-views,review-libraries{hardware=h200 fusions=%S/Inputs/review-libraries.json})" --remarks=text 2>&1 | FileCheck %s --check-prefix=ALONE
 // RUN: fuse-opt %s --pass-pipeline="builtin.module(choose-libraries{hardware=h200},fold-views,fuse-vertical{hardware=h200},review-libraries{hardware=h200 back=all})" | FileCheck %s --check-prefix=ALL
+// RUN: fuse-opt %s --pass-pipeline="builtin.module(choose-libraries{hardware=h200},fold-views,fuse-vertical{hardware=h200},review-libraries{hardware=h200 spilled=add,mm})" | FileCheck %s --check-prefix=ALL
+// RUN: fuse-opt %s --pass-pipeline="builtin.module(choose-libraries{hardware=h200},fold-views,fuse-vertical{hardware=h200},review-libraries{hardware=h200 spilled=add,mm})" --remarks=text -o %t 2>&1 | FileCheck %s --check-prefix=SPILLED
+// RUN: fuse-opt %s --pass-pipeline="builtin.module(choose-libraries{hardware=h200},fold-views,fuse-vertical{hardware=h200},review-libraries{hardware=h200 spilled=add})" --remarks=text -o %t 2>&1 | FileCheck %s --check-prefix=OTHER
+// RUN: fuse-opt %s --pass-pipeline="builtin.module(choose-libraries{hardware=h200},fold-views,review-libraries{hardware=h200 fusions=%S/Inputs/review-libraries.json spilled=mm})" --remarks=text 2>&1 | FileCheck %s --check-prefix=ALONE
 // RUN: not fuse-opt %s --pass-pipeline="builtin.module(review-libraries{back=none})" 2>&1 | FileCheck %s --check-prefix=BAD
 
 // BAD: error: option 'back' of pass 'review-libraries' takes slower or all, got 'none'
@@ -13,12 +17,16 @@
 // CHECK-NOT: call @mm_kernel(
 // CHECK: return
 //
-// Must not fire: alone, the kernel is estimated to take longer; measured, it does not.
+// Must not fire: alone, the kernel is estimated to take longer; measured, it does not, although it spills.
 // ALONE: analysis: review-libraries: kernel, us_together=40.5, us_apart=45.75: @mm_kernel stays a kernel
 // ALONE-LABEL: func.func @main
 // ALONE: call @mm_kernel(
 //
-// All go back, whatever the estimate says.
+// All go back, whatever the estimate says; and so do those whose kernel spills.
+// SPILLED: passed: review-libraries: library, kernel_us={{.*}}: @mm_kernel goes back to the library: a kernel of its group takes more registers or shared memory than there are
+//
+// Must not fire: another kernel spills.
+// OTHER: analysis: review-libraries: kernel, kernel_us={{.*}}: @mm_kernel stays a kernel
 // ALL-LABEL: func.func @main
 // ALL: call @mm(
 // ALL-NOT: call @mm_kernel(
@@ -28,7 +36,7 @@ module attributes {fuse.device = "cuda:0"} {
     %e = "fuse.empty"() {syms = []} : () -> tensor<14336x4096xbf16>
     %w = call @widen(%q, %e) : (tensor<14336x4096xi8>, tensor<14336x4096xbf16>) -> tensor<14336x4096xbf16>
     %t = "fuse.view"(%w) {map = ["v1", "v0"], syms = []} : (tensor<14336x4096xbf16>) -> tensor<4096x14336xbf16, #fuse.layout<"4096,14336", "1,4096", "0", "">>
-    %y = call @mm(%x, %t) : (tensor<4x4096xbf16>, tensor<4096x14336xbf16, #fuse.layout<"4096,14336", "1,4096", "0", "">>) -> tensor<4x14336xbf16>
+    %y = call @mm(%x, %t) : (tensor<4x4096xbf16>, tensor<4096x14336xbf16, #fuse.layout<"4096,14336", "1,4096", "0", "">>) -> tensor<4x14336xbf16> loc("mm"("model.py":1:0))
     %f = "fuse.empty"() {syms = []} : () -> tensor<4x14336xbf16>
     %s = call @double(%y, %f) : (tensor<4x14336xbf16>, tensor<4x14336xbf16>) -> tensor<4x14336xbf16>
     %g = "fuse.empty"() {syms = []} : () -> tensor<4x14336xbf16>

@@ -45,6 +45,7 @@ def test_the_text_names_each_line_once_and_no_location_without_one() -> None:
         "passed: fuse: fused: one kernel [a + c] at m.py:3, m.py:4, n.py:7, <string>: eval",
         "passed: fuse: fused: one kernel [d]",
     ]
+    assert [r.nodes for r in remarks.items] == [("a", "b", "c", "copy_"), ("d",)]
 
 
 LLVM = """--- !Missed

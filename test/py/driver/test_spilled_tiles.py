@@ -92,6 +92,48 @@ def test_a_tile_that_is_kept_though_it_takes_too_much_is_a_remark() -> None:
     assert spilled.remarks[1].message == "@k keeps a tile: a thread takes 64 bytes of local memory"
 
 
+def reviewed(*nodes: str, rule: str = "kernel", **numbers: float) -> Remark:
+    places = [f'"{node}"("model.py":{line}:0)' for line, node in enumerate(nodes)]
+    numbers = numbers or {"kernel_us": 1.0}
+    location = f"loc(fused[{', '.join(places)}])"
+    return Remark(
+        "review-libraries", "analysis", rule, "", ("mm_kernel",), (location,), tuple(numbers.items())
+    )
+
+
+LAST = chosen("tile of @k: d0 grid 64", last=True)
+NODES = {"k": ["mm", "relu"], "other": ["mm_1"]}
+
+
+@pytest.mark.parametrize(
+    ("kernels", "said", "back"),
+    [
+        ([kernel(168)], reviewed("mm"), ("mm",)),
+        ([kernel(0, 101)], reviewed("mm"), ("mm",)),  # it cannot be launched
+        ([kernel(40)], reviewed("mm"), ()),  # an array may be all
+        ([kernel(168)], reviewed("mm_1"), ()),
+        ([kernel(168)], reviewed("mm", rule="chain"), ()),
+        ([kernel(168)], reviewed("mm", us_together=1.0), ()),  # measured
+        ([kernel(168)], reviewed("mm", "relu"), ("mm", "relu")),
+    ],
+)
+def test_products_that_are_the_librarys(
+    kernels: list[SimpleNamespace], said: Remark, back: tuple[str, ...]
+) -> None:
+    spilled = SpilledTiles(100)
+    assert spilled.learn([("k", k) for k in kernels], [LAST, said], NODES) == bool(back)
+    assert spilled.back == back and [r.kind for r in spilled.remarks] == ["missed" if back else "analysis"]
+    assert not spilled.learn([("k", kernel(0))], [LAST, said], NODES)
+
+
+def test_what_was_learnt_of_others_is_forgotten_with_a_product_that_is_the_librarys() -> None:
+    """Their names may be those of other kernels then."""
+    spilled = SpilledTiles(100)
+    assert spilled.learn([("other", kernel(96))], [], NODES) and spilled.names == ("other",)
+    assert spilled.learn([("k", kernel(168)), ("other", kernel(0))], [LAST, reviewed("mm")], NODES)
+    assert (spilled.names, spilled.back) == ((), ("mm",))
+
+
 @pytest.mark.parametrize(
     "said", [chosen("tile of @k: d0 grid 64", last=True), chosen("tile of @k: 64 -> 32", "autotune-tiling")]
 )
@@ -189,6 +231,54 @@ def test_a_kernel_without_another_tile_is_lowered_once(compile_with) -> None:
     [said] = [r for r in graph.remarks.items if r.rule == "spilled"]
     assert (said.kind, said.numbers) == ("analysis", (("stack", 168),))
     assert (lower.call_count, len(asked)) == (1, 1)
+
+
+def fewer_each_time() -> Stack:
+    """Each kernel with products spills, each less than the one before."""
+    left = iter(range(200, 0, -8))
+    return lambda request: next(left) if "tt.dot" in request.text else 0
+
+
+def activated(x: torch.Tensor, w: torch.Tensor) -> torch.Tensor:
+    return (x @ w).tanh() * 2
+
+
+def test_a_product_that_spills_with_each_tile_is_the_librarys(compile_with) -> None:
+    with chosen_by_estimates(), mock.patch.object(compilation, "lower", wraps=compilation.lower) as lower:
+        graph, asked = compile_with(activated, fewer_each_time(), products="auto")
+    assert (graph.externs, graph.launches_after, lower.call_count) == (1, 1, MOST_TILES + 1)
+    assert sum("tt.dot" in text for text in asked) == MOST_TILES
+    reviewed = [r.rule for r in graph.remarks.items if r.pass_name == "review-libraries"]
+    spilled = [(r.kind, r.numbers[0][1]) for r in graph.remarks.items if r.rule == "spilled"]
+    assert (reviewed, spilled) == (["library"], [("missed", n) for n in (200, 192, 184, 176)])
+
+
+def test_all_products_of_a_launch_are_the_librarys(compile_with) -> None:
+    """Two calls of one kernel, which share a launch."""
+
+    def function(x: torch.Tensor, w: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        return activated(x, w), activated(w, x)
+
+    with chosen_by_estimates():
+        graph, _ = compile_with(function, fewer_each_time(), products="auto")
+    assert graph.externs == 2
+    assert sum(r.rule == "spilled" for r in graph.remarks.items) == MOST_TILES
+
+
+@pytest.mark.parametrize(
+    "stack", [lambda request: 96, lambda request: 40 - len(request.text) % 7], ids=["an array", "little"]
+)
+def test_a_kernel_that_may_not_spill_is_not_the_librarys(compile_with, stack: Stack) -> None:
+    with chosen_by_estimates():
+        graph, _ = compile_with(activated, stack, products="auto")
+    assert graph.externs == 0
+
+
+def test_a_product_that_no_estimate_chose_stays_a_kernel(compile_with) -> None:
+    graph, asked = compile_with(activated, fewer_each_time())
+    assert (graph.externs, len(asked)) == (0, MOST_TILES)
+    kinds = [r.kind for r in graph.remarks.items if r.rule == "spilled"]
+    assert kinds == ["missed"] * (MOST_TILES - 1) + ["analysis"]
 
 
 def test_the_next_tile_is_taken_where_a_combined_launch_spills(compile_with) -> None:
