@@ -202,7 +202,9 @@ def test_a_fold_over_part_of_longer_rows_stays_in_the_thread() -> None:
 
     args = torch.empty(4096, 50304, dtype=torch.bfloat16), torch.zeros(4096, dtype=torch.int64)
     ptx = kernels_of(loss, args)[0].ptx
-    [(loop, _)] = re.findall(r"^((\$L__BB0_\d+):(?:(?!^\$L__BB).)*?bra\S*\s+\2;)", ptx, re.DOTALL | re.MULTILINE)
+    [(loop, _)] = re.findall(
+        r"^((\$L__BB0_\d+):(?:(?!^\$L__BB).)*?bra\S*\s+\2;)", ptx, re.DOTALL | re.MULTILINE
+    )
     assert accesses(loop, "ld") == {WIDE: 1}
     assert accesses(ptx, "ld") == {WIDE: 1, "b64": 1, "b16": 1}  # a label and its logit, once for each row
     assert loop.count("ex2.approx") == 16 and "shfl" not in loop
