@@ -70,8 +70,8 @@ class ChooseLibraries(AnalysisPass):
     of products of two matrices with at most ``max_rows`` rows or columns, in bf16, f16 or f32, where the
     weights lie along the dim that is summed and sums have at least 256 elements
     (``compiler/analysis/contraction/few_rows.py``).  How many rows of weights there are may be unknown.
-    Products of more rows become kernels where the kernel is estimated to take at most 0.87 of the call's
-    time, or 0.925 of it from 100 us on, or 0.94 of at most 64 rows of more weights than the L2 cache holds
+    Products of more rows become kernels where the kernel is estimated to take at most the part of the call's
+    time that ``ContractionPlan.margin`` says, from 0.87 to 0.95 by what is around them and how long they take
     (``roofline.py``), in bf16 and f16, of sizes that are known when compiling: products of matrices, batches
     of them, and convolutions over images whose channels lie side by side.  The number of rows may be a symbol
     of at most 64 where weights are made from fewer bytes.  What pointwise kernels compute in front of a

@@ -1,9 +1,12 @@
 """How a product is best computed as a kernel, what that takes, and what a call of the library takes.
 
 ``contraction_plan`` is what the passes that choose between the two ask, and the rules of tiling: so a choice
-is made for the blocks that tiling takes.  Products of few rows are an exception: ``few_rows.py`` has their
-figures and knows no blocks, and tiling takes those of ``few_row_blocks.py``.  ``small.py`` has the figures of
-small products, ``roofline.py`` those of all others, and ``tiles.py`` ranks blocks.
+is made for the blocks that tiling takes.  There are three exceptions.  ``few_rows.py`` has figures of
+products of few rows and knows no blocks; tiling takes those of ``few_row_blocks.py``.  Where a factor is
+widened from fewer bytes, and where two products share a kernel, tiling ranks blocks by the bytes and the sums
+of the whole kernel; the choice is made for one product of 16 bits, with which its figures were fitted.
+``small.py`` has the figures of small products, ``roofline.py`` those of all others, and ``tiles.py`` ranks
+blocks.
 """
 
 from collections.abc import Mapping
