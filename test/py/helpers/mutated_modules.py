@@ -101,13 +101,17 @@ class Mutant:
 
 @cache
 def corpus(largest: int = 9000) -> tuple[tuple[Mutant, ...], ...]:
-    """Each .mlir file of the tests and examples, in its parts, of at most ``largest`` characters each."""
+    """Each .mlir file of the tests and examples, in its parts, of at most ``largest`` characters each, without
+    those that a test expects to be refused as they are.
+    """
     files = []
     for path in sorted(p for folder in FOLDERS for p in folder.rglob("*.mlir")):
         text = path.read_text(encoding="utf-8")
         passes = dict.fromkeys((p and f"--pass-pipeline={p}") or d for p, d in _PASSES.findall(text))
         parts = []
         for number, part in enumerate(split(Source("", text))):
+            if "expected-error" in part.text:
+                continue
             lines = [line for line in _COMMENT.sub("", part.text).split("\n") if line.strip()]
             origin = f"{path.relative_to(ROOT).as_posix()}, part {number}"
             parts.append(Mutant("\n".join([*lines, ""]), origin, tuple(passes)))
