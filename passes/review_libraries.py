@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import ClassVar, Literal, NamedTuple
 
 from ..compiler.analysis.contraction.plan import plan_of
+from ..compiler.analysis.contraction.roofline import unmeasured_around
 from ..compiler.analysis.contraction.surroundings import GroupSurroundings
 from ..compiler.analysis.fusion.graph import GroupGraph
 from ..compiler.analysis.fusion.measured import Measurement, PairKeys
@@ -55,7 +56,9 @@ class ReviewLibraries(AnalysisPass):
     is estimated to take longer, or to save less than a hundredth by blocks, which take up to a second to
     compile.  Its group is dissolved, the call of the library is made again, with views of what the kernel
     read, and ``fuse-vertical`` and ``fuse-horizontal`` run again for what is around it.
-    ``choose-libraries`` asks for more than that, as it cannot know what fuses.
+    ``choose-libraries`` asks for more than that, as it cannot know what fuses.  A kernel of blocks goes back,
+    too, where its group computes what it would have refused in front of the product: more than casts of what
+    another kernel made, or a concatenation with which a block reads two tensors.
 
     Remarks, with both figures: ``passed: library`` where a kernel goes back, ``analysis: kernel`` where it
     stays.
@@ -140,7 +143,7 @@ class ReviewLibraries(AnalysisPass):
             }
             if known is not None:
                 loses, numbers = known.refusal is not None, dict(known.numbers)
-            said = "takes more registers or shared memory than there are" if spilled else _SLOWER
+            said = "takes more registers or shared memory than there are" if spilled else estimated.why
             said = said if known is None else "was measured to take longer"
             becomes = f"goes back to the library: a kernel of its group {said}"
             remarks.add(
@@ -162,12 +165,13 @@ class ReviewLibraries(AnalysisPass):
 
 class Estimated(NamedTuple):
     """Microseconds of the kernel of a product's group, and of the library's call with what is around it;
-    whether the kernel stays.
+    whether the kernel stays, and why not.
     """
 
     kernel_us: float
     library_us: float
     stays: bool
+    why: str
 
 
 def estimated_products(program: Program, hardware: Hardware) -> dict[ir.Operation, Estimated]:
@@ -182,7 +186,10 @@ def estimated_products(program: Program, hardware: Hardware) -> dict[ir.Operatio
         cost = GroupSurroundings(program.functions, hints, group).cost(library.product)
         plan = plan_of(library.product, cost, hints, hardware)
         kernel_us, library_us = plan.kernel_microseconds(cost), plan.library_microseconds(cost)
-        found[call] = Estimated(kernel_us, library_us, kernel_us <= plan.kept * library_us)
+        around = None if plan.few is not None else unmeasured_around(cost, several=True)
+        why = _SLOWER if around is None else f"was not measured: {around.message}"
+        stays = around is None and kernel_us <= plan.kept * library_us
+        found[call] = Estimated(kernel_us, library_us, stays, why)
     return found
 
 

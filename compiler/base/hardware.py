@@ -46,6 +46,7 @@ class Hardware:
     tensor_tflops: int = 300  #: of matrix products in half precision; others in proportion
     link: Link = _NVLINK3
     descriptors: bool = False  #: whether one instruction copies a whole tile
+    fitted: bool = False  #: whether the estimates of products are fitted to what was measured on it
 
     @property
     def full_grid(self) -> int:
@@ -76,6 +77,7 @@ PRESETS = {
         tensor_tflops=990,
         link=_NVLINK4,
         descriptors=True,
+        fitted=True,
     ),
     "h100": Hardware(
         "h100",

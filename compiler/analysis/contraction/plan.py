@@ -74,11 +74,10 @@ class ContractionPlan:
             return 1.0
         library, front = self.library_microseconds(moved), moved.front_bytes > 0
         if self.small:
-            return margin(library, much=True) if front else small.margin(self.form, library)
-        much = front or (moved.behind is not None and moved.behind.beside > 1)
+            return margin(library, front=True) if front else small.margin(self.form, library)
         in_turn = self.blocks.programs > 0
         few = reads_weights_once(self.form, self.hardware)
-        return margin(library, much=much, in_turn=in_turn, few=few)
+        return margin(library, front=front, in_turn=in_turn, few=few, fitted=self.hardware.fitted)
 
     @property
     def kept(self) -> float:

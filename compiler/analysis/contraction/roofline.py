@@ -57,8 +57,9 @@ _SUM_BYTES = 4
 #: so many microseconds on where nothing is computed in front; and of programs that go through blocks.  Of
 #: what 24 model runs took with a product as a kernel and as a call, all that is below the first one is faster
 #: as a kernel; of 60 larger products with what is around them (suite ``products``), all that is below the
-#: others.
+#: others on an H200.  On an H100, to which nothing is fitted, all that is below the last one.
 _MARGIN, _LONG_MARGIN, _LONG, _MARGIN_IN_TURN = 0.87, 0.925, 100.0, 0.95
+_LONG_MARGIN_ELSEWHERE = 0.91
 
 #: Of products that read weights once: the library takes so many microseconds more for each megabyte of rows,
 #: which each of its programs reads; and the part of that time that a kernel is to take at most.  Of six such
@@ -82,17 +83,21 @@ def reads_weights_once(form: ProductForm, hardware: Hardware) -> bool:
     return 0 < form.m <= MOST_FEW and form.batch == 1 and large
 
 
-def margin(library: float, *, much: bool = False, in_turn: bool = False, few: bool = False) -> float:
+def margin(
+    library: float, *, front: bool = False, in_turn: bool = False, few: bool = False, fitted: bool = True
+) -> float:
     """The part of ``library`` microseconds, of the call and what is around it, that a kernel is to take at
-    most.  ``much``: whether kernels in front of the product are part of it, or several tensors are read
-    behind it.  ``in_turn``: whether its programs go through blocks, for which the estimates fit best.
-    ``few``: as ``reads_weights_once`` says.
+    most.  ``front``: whether kernels in front of the product are part of it.  ``in_turn``: whether its
+    programs go through blocks, for which the estimates fit best.  ``few``: as ``reads_weights_once`` says.
+    ``fitted``: of ``Hardware``.
     """
-    if few and not much:
+    if few and not front:
         return _MARGIN_FEW
     if in_turn:
         return _MARGIN_IN_TURN
-    return _MARGIN if much or library < _LONG else _LONG_MARGIN
+    if front or library < _LONG:
+        return _MARGIN
+    return _LONG_MARGIN if fitted else _LONG_MARGIN_ELSEWHERE
 
 
 def bounded_rows(product: Product, moved: Moved, known: Facts, hints: Mapping[str, int]) -> int | None:
@@ -141,7 +146,9 @@ def unmeasured_around(moved: Moved, several: bool = False) -> Unmeasured | None:
     they do where several tensors as large as the result are read behind it.
     """
     if moved.reduced:
-        return Unmeasured("front", "what is computed in front of the product belongs to a reduction")
+        return Unmeasured(
+            "front", "more than casts of what another kernel makes is computed in front of the product"
+        )
     if moved.border % _BORDER:
         return Unmeasured(
             "pieces", "what is concatenated in front of the product is computed, or no multiple of blocks"

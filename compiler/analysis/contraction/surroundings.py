@@ -32,9 +32,10 @@ class Moved:
     factors first; ``front_bytes``, in front of it.
     ``widened``: whether pointwise kernels make a factor from fewer bytes, such as weights of 8 bits.
     ``slots``: by ``left`` and ``right``, issue slots of what they compute of each element of a factor.
-    ``reduced``: whether more than casts lies between a reduction and a factor.  ``border``: tensors that are
-    concatenated to a factor have multiples of so many elements, 0 where none are; 1 where a kernel makes one
-    of them, and so selects values instead of addresses.  ``behind``: what is computed of the result.
+    ``reduced``: whether more than casts lies between what another kernel makes and a factor.  ``border``:
+    tensors that are concatenated to a factor have multiples of so many elements, 0 where none are; 1 where a
+    kernel makes one of them, and so selects values instead of addresses.  ``behind``: what is computed of the
+    result.
     """
 
     fused_bytes: int

@@ -101,7 +101,7 @@ class Mutant:
 
 @cache
 def corpus(largest: int = 9000) -> tuple[tuple[Mutant, ...], ...]:
-    """Each .mlir file of the tests and examples, in its parts, of at most ``largest`` characters each, without
+    """Each .mlir file of the tests and examples, in its parts of at most ``largest`` characters each, without
     those that a test expects to be refused as they are.
     """
     files = []
