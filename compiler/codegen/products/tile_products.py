@@ -160,9 +160,7 @@ def _pieces_of_blocks(kernel: Kernel, tile: Tile) -> dict[ir.Operation, Pieces]:
     return {
         op: known
         for op, known in found.items()
-        if axes[op].kind != "resident"
-        and axes[op].dims == (known.dim,)
-        and not any(end % axes[op].block for end in known.ends[:-1])
+        if axes[op].dims == (known.dim,) and not any(end % axes[op].block for end in known.ends[:-1])
     }
 
 

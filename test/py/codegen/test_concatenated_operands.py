@@ -4,9 +4,13 @@ from collections.abc import Callable
 
 import pytest
 import torch
+from tiling_cases import Case, parsed, tensor
 from torch import Tensor
 
 import fuse_mlir
+from fuse_mlir.compiler.analysis.kernel.shape import KernelShape
+from fuse_mlir.compiler.analysis.tiling.product_rules import Products
+from fuse_mlir.compiler.ir.kernel import Kernel
 
 
 def compiled(function: Callable[..., Tensor], *args: Tensor) -> str:
@@ -48,6 +52,7 @@ def test_columns_side_by_side(columns: tuple[int, ...], selects: int) -> None:
     parts = [normal(33, n) for n in columns]
     module = compiled(function, normal(sum(columns), 70), *parts)
     assert '"tt.dot"' in module and of_pointers(module) == selects
+    assert not selects or module.count("arith.select") == selects  # no value is
     assert len(parts) + 1 - selects == module.count('"tt.load"')
 
 
@@ -83,6 +88,16 @@ def test_rows_of_both_tensors() -> None:
     assert '"tt.dot"' in module and of_pointers(module) == 1
 
 
+def test_matrices_of_both_tensors() -> None:
+    """Rows of all matrices are one axis, of which a block has points of both."""
+
+    def function(x: Tensor, y: Tensor, w: Tensor) -> Tensor:
+        return torch.cat((x, y), 0) @ w
+
+    module = compiled(function, normal(64, 3, 200), normal(64, 3, 200), normal(200, 48))
+    assert '"tt.dot"' in module and of_pointers(module) == 0
+
+
 def test_other_strides_of_each_tensor() -> None:
     def function(x: Tensor, y: Tensor, w: Tensor) -> Tensor:
         return torch.cat((x.t(), y[:, ::2]), 1) @ w
@@ -115,3 +130,34 @@ def test_a_tensor_that_is_overwritten() -> None:
 
     module = compiled(function, normal(33, 64), normal(33, 64), normal(128, 64))
     assert '"tt.dot"' in module
+
+
+def test_batches_of_both_tensors() -> None:
+    def function(x: Tensor, y: Tensor, w: Tensor) -> Tensor:
+        return torch.bmm(torch.cat((x, y), 0), w)
+
+    module = compiled(function, normal(2, 33, 70), normal(3, 33, 70), normal(5, 70, 48))
+    assert '"tt.dot"' in module and of_pointers(module) == 1
+
+
+@pytest.mark.parametrize(("border", "read"), [(128, 2), (96, 4)])
+def test_what_a_block_of_the_sum_reads(border: int, read: int) -> None:
+    """Of both tensors where it can have points of both."""
+    x, y = (tensor(256, n, element="bf16") for n in (border, 256 - border))
+    body = f"""%border = "fuse.index"() {{expr = "d2 - {border}"}} : () -> i64
+    %i0 = arith.constant 0 : i64
+    %z = arith.constant 0.0 : bf16
+    %below = arith.cmpi slt, %border, %i0 : i64
+    %above = arith.cmpi sge, %border, %i0 : i64
+    %ax = "fuse.load"(%x, %below, %z) {{at = ["d0", "d2"]}} : ({x}, i1, bf16) -> bf16
+    %ay = "fuse.load"(%y, %above, %z) {{at = ["d0", "d2 - {border}"]}} : ({y}, i1, bf16) -> bf16
+    %a = arith.select %below, %ax, %ay : bf16
+    load w[d2, d1] -> b
+    %c = "fuse.dot"(%a, %b) {{over = ["d2"]}} : (bf16, bf16) -> f32
+    store c -> o[d0, d1]"""
+    inputs = {"x": x, "y": y, "w": tensor(256, 64, element="bf16")}
+    case = Case({"d0": "256", "d1": "64", "d2": "256"}, inputs, {"o": tensor(256, 64)}, body)
+    module = parsed(case.text())
+    [kernel] = [op for op in module.body.operations if "fuse.kernel" in op.operation.attributes]
+    form = Products(KernelShape.of(Kernel.of(kernel.operation))).form
+    assert (form.left_bytes, form.border) == (read, 128 if read == 2 else 0)
