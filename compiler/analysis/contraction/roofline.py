@@ -23,7 +23,7 @@ from .few_rows import Unmeasured
 from .product import UNIT, Product
 from .surroundings import Moved
 from .tensor_cores import FEW
-from .tiles import MOST_FEW, ProductForm, microseconds_whole
+from .tiles import MOST_FEW, ROW_BYTES, ProductForm, microseconds_whole
 
 #: What the library reaches of the tensor cores' peak in a wave of full blocks.
 _COMPUTE = 0.82
@@ -69,9 +69,10 @@ _ROWS_MEGABYTE, _MARGIN_FEW = 2.3, 0.94
 #: The most summed elements of a product with several tensors as large as its result behind it.  Of 16 such
 #: products, kernels take 0.84 to 0.98 of the library's time up to here; from 1024 elements on, 0.87 to 1.25.
 _SHORT_SUM = 768
-#: Elements of which tensors that are concatenated are to have a multiple, so that a block of what is summed
-#: reads one of them.  Where it reads two, the kernel takes twice the library's time.
-_BORDER = 64
+#: Elements of which tensors that are concatenated are to have a multiple: a row of shared memory of 16-bit
+#: elements, as no others are weighed.  A block of what is summed then reads one of the tensors.  Where it
+#: reads two, the kernel takes twice the library's time.
+_BORDER = ROW_BYTES // ELEMENT_BYTES["bf16"]
 
 #: Element types that were measured, and elements of a vector of them.
 _MEASURED, _VECTOR = ("bf16", "f16"), 8

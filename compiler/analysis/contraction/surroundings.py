@@ -15,12 +15,11 @@ from ...mlir import ir
 from ..kernel.concatenation import concatenation
 from .product import Product
 from .slots import slots_of
+from .tiles import LARGEST_BLOCK
 
 _FACTORS = ("left", "right")
 #: Issue slots of casts.
 _CASTS = 2
-#: The most rows or columns of a block.
-_LARGEST_BLOCK = 256
 
 
 @dataclass(frozen=True)
@@ -185,7 +184,7 @@ class Surroundings:
             product.dims[r][found.dim : found.dim + 1] for r in _FACTORS if product.values[r] == operand
         }
         along_sum = operand == call.results[0] and letters <= set(product.summed)
-        return math.gcd(*sizes) if along_sum or not any(n % _LARGEST_BLOCK for n in sizes) else 1
+        return math.gcd(*sizes) if along_sum or not any(n % LARGEST_BLOCK for n in sizes) else 1
 
     def _behind(self, result: ir.Value, kept: bool) -> Behind:
         value, slots, beside = result, 0, 0

@@ -25,8 +25,9 @@ from ...ir.sizes import ceil_power, floor_power
 LEAST_EXTENT, LEAST_BYTES = 16, 32
 #: Rows that count as few: one block can hold them all, so that large weights are read once.
 MOST_FEW = 64
-#: Blocks of rows and of columns.
+#: Blocks of rows and of columns, and the largest one.
 _ROWS, _COLUMNS = (128, 64, 32, 16), (256, 128, 64, 32, 16)
+LARGEST_BLOCK = max(*_ROWS, *_COLUMNS)
 #: Bytes of a row of operands in shared memory: the widest swizzle of Hopper's products.
 ROW_BYTES = 128
 #: Rows that the tensor cores of a group of four warps multiply at once.
