@@ -67,7 +67,8 @@ def parser() -> argparse.ArgumentParser:
         "--hardware",
         default="generic",
         metavar="NAME",
-        help="the hardware model of the default pipeline: h200, h100, a100 or generic",
+        help="the hardware model of the default pipeline: h200, h100, a100 or generic, also with settings: "
+        "h100:sm_count=66",
     )
     group(
         "--rounding",

@@ -89,13 +89,13 @@ def _run_on_gpu(module: ir.Module, inputs: list[Any], device: str) -> list[Any]:
     from ..compiler.driver.compilation import (
         executable,  # imports torch.compile, which the interpreter does not need
     )
-    from ..compiler.runtime.gpu.load import hardware_name
+    from ..compiler.runtime.gpu.device_model import hardware_name
 
     if not torch.cuda.is_available():
         raise UsageError(f"--device {device}: this machine has no CUDA device")
     name = f"cuda:{torch.device(device).index or 0}"
     module.operation.attributes["fuse.device"] = ir.StringAttr.get(name, module.context)
-    PassManager(_missing_passes(module, hardware_name())).run(module)
+    PassManager(_missing_passes(module, hardware_name(torch.device(name).index))).run(module)
     run = executable(module, {}, Options(), on_gpu=True).run
     results = run([value.to(name) if isinstance(value, torch.Tensor) else value for value in inputs])
     return [r.detach().cpu() if isinstance(r, torch.Tensor) else r for r in results]

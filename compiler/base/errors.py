@@ -78,6 +78,15 @@ class TemplateError(CompileError):
     template = "the template of {op} at {where}: {reason}"
 
 
+class UnsupportedDevice(CompileError):
+    """A device of torch's type "cuda" for which no kernel can be compiled."""
+
+    template = (
+        "no kernels are made for the device '{device}': {reason}; the option execute='interpreter' runs the "
+        "program with torch's ops"
+    )
+
+
 class UnboundSymbol(ImportGraphError):
     """A size that no argument and no op of the graph gives."""
 

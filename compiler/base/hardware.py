@@ -1,6 +1,13 @@
 """What tiling reads about a GPU.  Figures are the vendors' published ones; ``generic`` is a cautious
 mixture.
+
+A hardware model is named by text, so that a pass can take it as an option: ``h200``, or a model and what a
+device says of itself, ``generic:sm_count=58:shared_bytes=101376``.
 """
+
+from collections.abc import Mapping
+from dataclasses import fields, replace
+from typing import Any
 
 from .dataclass import dataclass
 
@@ -28,7 +35,9 @@ _NVLINK4, _NVLINK3 = Link(256.0, 50.0, 141.0, 45.0), Link(12 * 20.0, 25.0, 87.7,
 
 @dataclass(frozen=True)
 class Hardware:
-    """A GPU.  Bytes unless said; ``bandwidth`` in GB/s of device memory."""
+    """A GPU.  Bytes unless said; ``bandwidth`` in GB/s of device memory.  ``name``: the text that
+    ``hardware_named`` takes.
+    """
 
     name: str
     sm_count: int
@@ -97,9 +106,49 @@ PRESETS = {
 }
 
 
-def hardware_named(name: str) -> Hardware:
-    """A preset by its name, in any case.  Raises ValueError on an unknown one."""
-    found = PRESETS.get(name.lower())
+#: What may stand behind the name of a model, and how it is read.
+_SETTINGS: dict[str, Any] = {"sm_count": int} | {
+    f.name: type(f.default)
+    for f in fields(Hardware)
+    if type(f.default) in (bool, int, float) and f.name != "fitted"
+}
+
+
+def hardware_named(text: str) -> Hardware:
+    """A model by its name, in any case, with the settings behind it: ``a100:sm_count=14``.
+
+    Raises ValueError on an unknown name or setting, and on a value that no GPU has.
+    """
+    name, *settings = text.lower().split(":")
+    found = PRESETS.get(name)
     if found is None:
         raise ValueError(f"unknown hardware '{name}': expected one of {', '.join(PRESETS)}")
-    return found
+    given: dict[str, Any] = {}
+    for setting in settings:
+        key, _, value = setting.partition("=")
+        if key not in _SETTINGS:
+            raise ValueError(f"hardware '{name}' has no '{key}': expected one of {', '.join(_SETTINGS)}")
+        given[key] = _value(key, value)
+    return with_settings(found, given)
+
+
+def with_settings(model: Hardware, given: Mapping[str, Any]) -> Hardware:
+    """The model with other values of some fields; its name says which differ.  ``given``: by field."""
+    other = {key: value for key, value in given.items() if value != getattr(model, key)}
+    text = ":".join([model.name, *(f"{key}={_text(value)}" for key, value in sorted(other.items()))])
+    return replace(model, name=text, **other) if other else model
+
+
+def _value(key: str, text: str) -> Any:
+    kind = _SETTINGS[key]
+    try:
+        value = {"true": True, "false": False}[text] if kind is bool else kind(text)
+    except (KeyError, ValueError):
+        raise ValueError(f"the hardware's '{key}' is a {kind.__name__}, got '{text}'") from None
+    if kind is not bool and not 0 < value < float("inf"):
+        raise ValueError(f"the hardware's '{key}' is more than 0, got {text}")
+    return value
+
+
+def _text(value: Any) -> str:
+    return str(value).lower()

@@ -104,6 +104,9 @@ class Options:
         rounded number, as in eager mode.  Inductor's ``emulate_precision_casts`` is False and True for these.
         With both, values in memory have their dtype.  Casts of the program round, and so does what decides an
         integer or a bool.
+    fp_fusion: a product and a sum of a kernel become one instruction with one rounding (Triton's
+        ``enable_fp_fusion``, which is off by default from Triton 3.10 on).  False rounds twice, as eager does
+        where these are two ops.
     fx_pass: a function ``f(graph: torch.fx.Graph) -> None`` that may change each graph after AOTAutograd,
         before import.
     on_compiled: a function that is called with each ``CompiledGraph`` (IR, remarks, launches, seconds).
@@ -124,9 +127,11 @@ class Options:
         runs all on the interpreter.
     interpret_level: the level that the interpreter executes: ``graph``, ``scheduled``, ``tiled`` or
         ``planned``.
-    hardware: the name of the hardware model with which tiling chooses tiles and fusion estimates what a merge
-        saves; the limits of the rules of fusion are the same for all.  ``auto`` finds it by the name of the
-        device; off the GPU, or without a model, it is ``generic``.
+    hardware: the hardware model with which tiling chooses tiles and fusion estimates what a merge saves; the
+        limits of the rules of fusion are the same for all.  ``auto`` finds figures by the name of the device,
+        or derives them from its clocks; off the GPU it is ``generic``.  On a GPU the limits of a model
+        (multiprocessors, registers, shared memory, L2 cache) are those that the device says, whatever model
+        is named, unless the text has settings: ``h100:sm_count=66``.
     cache: keep compiled kernels, programs and measured tiles in a folder, and look there first.  The
         environment's ``FUSE_MLIR_CACHE=off`` changes the default.
     cache_dir: that folder.  The default is the environment's ``FUSE_MLIR_CACHE_DIR``; None is the user's
@@ -173,6 +178,7 @@ class Options:
     collectives: Collectives = "overlap"
     flex_attention: Literal["auto", "inductor", "eager"] = "auto"
     rounding: Rounding = DEFAULT_ROUNDING
+    fp_fusion: bool = True
     fx_pass: Callable[..., Any] | None = None
     on_compiled: Callable[..., Any] | None = None
     pipeline: str | None = None

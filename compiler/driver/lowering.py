@@ -24,7 +24,7 @@ from ..base.options import OptionError
 from ..base.timing import PassTime, Timing
 from ..frontend.importer.importer import ImportedGraph
 from ..runtime.cache.places import cache_folder
-from ..runtime.gpu.load import hardware_name
+from ..runtime.gpu.device_model import hardware_name
 from ..verifier.verifier import VerificationError, verify_level
 from .program_cache import toolchain
 from .request import Request
@@ -196,17 +196,20 @@ def _level(request: Request) -> str:
 
 
 def hardware_model_of(request: Request) -> str:
-    """The name of the hardware model that a graph is compiled for.
+    """The name of the hardware model that a graph is compiled for.  On a GPU the limits of a model that the
+    option names are still those of the device, or its kernels might not be launched.
 
     Raises ``OptionError`` where the option names none.
     """
-    options = request.options
-    if options.hardware == "auto":
-        return hardware_name() if request.on_gpu else "generic"
+    given = request.options.hardware
+    index = torch.device(request.device).index if request.on_gpu else None
+    if given == "auto":
+        return hardware_name(index) if request.on_gpu else "generic"
     try:
-        return hardware_named(options.hardware).name
+        model = hardware_named(given).name
     except ValueError as error:
         raise OptionError(f"option 'hardware': {error}") from None
+    return hardware_name(index, model) if request.on_gpu and ":" not in model else model
 
 
 __all__ = ["Lowered", "hardware_model_of", "lower"]

@@ -29,6 +29,7 @@ from ..fx.graph_text import NotCacheable, graph_text
 from ..fx.saved_strides import ALL_KEPT, KeptStrides, moved_inputs
 from ..fx.torch_state import product_switches, torch_state
 from ..runtime.cache.places import cache_folder
+from ..runtime.gpu.device_model import hardware_name
 from ..runtime.gpu.load import PlanKernel, kernel_cache
 from ..runtime.kernels.triton_version import triton_fingerprint
 from .program import GpuProgram
@@ -97,6 +98,7 @@ def _surroundings(options: Options, device: str) -> tuple[str, ...]:
     return (
         f"{options.text()} autotune_seconds={options.autotune_seconds}",  # more time, another search
         f"{device} {torch.cuda.get_device_name(index)} {torch.cuda.get_device_capability(index)}",
+        hardware_name(index),  # slices of a GPU have its name
         str(torch.are_deterministic_algorithms_enabled()),
         product_switches(),
         toolchain(),

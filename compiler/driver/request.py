@@ -13,6 +13,7 @@ from ..base.timing import Timing
 from ..fx.saved_strides import KeptStrides
 from ..runtime.cuda_graphs.trees import static_placeholders
 from ..runtime.deterministic import deterministic_algorithms
+from ..runtime.gpu.device_model import check_device
 
 
 @dataclass(frozen=True)
@@ -64,9 +65,15 @@ def algorithms_of(options: Options) -> AbstractContextManager[None]:
 
 
 def where_it_runs(gm: torch.fx.GraphModule, options: Options) -> tuple[str, bool]:
-    """The device of a graph, captured by Dynamo or made by AOTAutograd, and whether it is launched there."""
+    """The device of a graph, captured by Dynamo or made by AOTAutograd, and whether it is launched there.
+
+    Raises ``UnsupportedDevice`` where it would be, and no kernel can be made for the device.
+    """
     device = graph_device(gm)
-    return device, runs_on_gpu(device, options)
+    on_gpu = runs_on_gpu(device, options)
+    if on_gpu:
+        check_device(torch.device(device).index)
+    return device, on_gpu
 
 
 def runs_on_gpu(device: str, options: Options) -> bool:

@@ -15,6 +15,7 @@ from .held import COPYING_ROWS, NARROW, fills_copying
 from .product import Product
 from .surroundings import Surroundings
 from .tensor_cores import FEW
+from .tiles import SPARE_BYTES
 
 #: The most columns of a product, and the most elements that it sums.
 WIDEST = 256
@@ -40,13 +41,15 @@ def is_wide(product: Product) -> bool:
 
 
 def is_copied(product: Product, around: Surroundings, hardware: Hardware) -> bool:
-    """Whether a product may be part of a wide chain: there are blocks of rows for the multiprocessors, and
-    descriptors can copy its weights, or these have few columns.
+    """Whether a product may be part of a wide chain: there are blocks of rows for the multiprocessors,
+    shared memory holds its weights, and descriptors can copy them, or these have few columns.
     """
     rows, columns, summed = (product.size(role).constant or 0 for role in ("left", "right", "summed"))
     if not hardware.descriptors or not fills_copying(rows, hardware) or max(columns, summed) > WIDEST:
         return False
     factor, root = product.specs["right"], root_of(product.values["right"])
+    if columns * summed * factor.element_bytes + SPARE_BYTES > hardware.shared_bytes:
+        return False
     whole = TensorSpec.of(root.type)
     lies = not around.is_scalar(root) and {*whole.sizes} == {*factor.sizes} and whole.rank == factor.rank
     return lies and (columns <= FEW or streams(whole))

@@ -13,7 +13,7 @@ from ...index import Expr
 from ...ir.layout import TensorSpec
 from ...mlir import ir
 from .builder import Destination, KernelBuilder
-from .dtypes import BY_TORCH
+from .dtypes import BY_ELEMENT, BY_TORCH
 from .state import ImportState
 from .values import Number, Tensor
 
@@ -98,6 +98,8 @@ class Call:
                 self.refuse(f"a tensor is on {spec.device}, not on {self.builder.device}")
             if spec.element.startswith("complex"):
                 self.refuse(f"arithmetic on {spec.element} is not generated")
+            if self.state.capability < BY_ELEMENT[spec.element].capability:
+                self.refuse(f"a GPU of this capability does not convert {spec.element}")
         kernel = KernelBuilder(
             self.builder,
             name or self.node.name,

@@ -5,6 +5,7 @@
 | element | the element type of a tensor, spelt as in MLIR (`ui8` says unsigned) |
 | value | the type of a loaded value: signless, since signedness lives in the operations |
 | compute | the dtype that eager computes in (the *opmath* type): 16-bit and 8-bit floats compute in float32 |
+| capability | the compute capability, 89 for 8.9, from which on Triton converts it for a GPU |
 """
 
 from functools import cache
@@ -29,6 +30,7 @@ class Dtype:
     kind: Kind
     bits: int
     compute: torch.dtype
+    capability: int = 80
 
     @property
     def generated(self) -> bool:
@@ -41,7 +43,7 @@ _ROWS = (
     Dtype(torch.float32, "f32", "f32", "float", 32, torch.float32),
     Dtype(torch.float16, "f16", "f16", "float", 16, torch.float32),
     Dtype(torch.bfloat16, "bf16", "bf16", "float", 16, torch.float32),
-    Dtype(torch.float8_e4m3fn, "f8E4M3FN", "f8E4M3FN", "float", 8, torch.float32),
+    Dtype(torch.float8_e4m3fn, "f8E4M3FN", "f8E4M3FN", "float", 8, torch.float32, 89),
     Dtype(torch.float8_e5m2, "f8E5M2", "f8E5M2", "float", 8, torch.float32),
     Dtype(torch.int64, "i64", "i64", "signed", 64, torch.int64),
     Dtype(torch.int32, "i32", "i32", "signed", 32, torch.int32),

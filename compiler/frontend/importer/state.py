@@ -70,6 +70,7 @@ class ImportState:
 
     def __post_init__(self) -> None:
         self.device = _named(torch.device(self.device))
+        self.capability = capability_of(self.device)
         self.builder = ModuleBuilder(self.context, self.device)
         self.symbols = SymbolTable(self.builder)
         self.arguments = MainArguments()
@@ -248,6 +249,14 @@ class ImportState:
             ops=(node.name,),
             locations=() if line is None else (line_text(line),),
         )
+
+
+def capability_of(device: str) -> int:
+    """The compute capability of the device of a module ("cuda:0"), 90 for 9.0; that where there is no GPU."""
+    if not device.startswith("cuda") or not torch.cuda.is_available():
+        return 90
+    major, minor = torch.cuda.get_device_capability(torch.device(device))
+    return major * 10 + minor
 
 
 def _named(device: torch.device) -> str:

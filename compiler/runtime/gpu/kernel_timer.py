@@ -12,8 +12,9 @@ from ...base.options import Options
 from ..kernels.cubin import CompileRequest
 from ..kernels.triton_compile import TritonCompileError
 from ..torch_types import TORCH_DTYPES
+from .device_model import target_of
 from .launcher import Launcher
-from .load import kernel_cache, target_of
+from .load import kernel_cache
 from .samples import FLUSH_BYTES, ColdSamples, fastest
 from .trial import Argument, Trial
 
@@ -64,7 +65,7 @@ class KernelTimer:
         the first that spills registers, or more of them than the first.
         """
         target = target_of(self.device)
-        requests = [CompileRequest.of(t.source, target) for t in trials]
+        requests = [CompileRequest.of(t.source, target, self.options.fp_fusion) for t in trials]
         found: list[Any] = []
         cubins = self._compiled(requests)
         most = 0 if cubins[0] is None else cubins[0].spilled

@@ -19,7 +19,7 @@ from ..checks.launch_watch import LaunchWatch
 from ..checks.memory_check import MemoryCalls, MemoryCheck
 from ..cuda_graphs.trees import recorders, unrecorded_backward
 from ..deterministic import deterministic_extern
-from ..kernels.cubin import CompiledCubin, CompileRequest, CompileSource, Target
+from ..kernels.cubin import CompiledCubin, CompileRequest, CompileSource
 from ..kernels.kernel_cache import KernelCache
 from ..plans.bound_plan import LaunchPlan
 from ..plans.extern_function import bind_externs
@@ -27,6 +27,7 @@ from ..plans.plan import Plan
 from ..plans.steps import LaunchTuned
 from ..rng import RngState
 from .cuda_driver import CudaError
+from .device_model import target_of
 from .launcher import Launcher
 from .samples import ColdSamples
 from .tuned_launch import FormTimer, tuned_kernels
@@ -41,20 +42,6 @@ class PlanKernel:
     key: str
     signature: tuple[str, ...]
     cubin: CompiledCubin
-
-
-def hardware_name(device: int | None = None) -> str:
-    """The name of the hardware model for a CUDA device, by the name that the driver gives the device;
-    "generic" where there is no model.
-    """
-    name = torch.cuda.get_device_name(device).lower()
-    return next((model for model in ("h200", "h100", "a100") if model in name), "generic")
-
-
-def target_of(device: int) -> Target:
-    """The compilation target of a CUDA device."""
-    major, minor = torch.cuda.get_device_capability(device)
-    return Target(arch=major * 10 + minor)
 
 
 def kernel_cache(options: Options) -> KernelCache:
@@ -73,7 +60,7 @@ def start_kernels(
     target = target_of(plan.device_index)
     launched = {kernel.name for kernel in plan.kernels}
     used = [name for name in sources if name in launched]
-    requests = [CompileRequest.of(sources[n], target) for n in used]
+    requests = [CompileRequest.of(sources[n], target, options.fp_fusion) for n in used]
     cache = kernel_cache(options)
     finish = cache.start(requests, options.threads or len(os.sched_getaffinity(0)))
 

@@ -28,6 +28,10 @@ KEEPABLE = ("ttir", "ttgir", "llir")
 _LENGTHS = struct.Struct("<3Q")
 
 
+OLDEST_ARCH = 80
+"""Ampere: the first that copies to shared memory while it computes, which all tiles of products rely on."""
+
+
 @dataclass(frozen=True)
 class Target:
     """The machine compiled for. `arch` is the compute capability times ten (90 for Hopper)."""
@@ -41,8 +45,8 @@ class Target:
             raise ValueError(f"unknown Triton backend '{self.backend}': only 'cuda' is supported")
         if self.warp_size != 32:
             raise ValueError(f"warp_size is {self.warp_size}: CUDA has 32")
-        if self.arch < 80:
-            raise ValueError(f"arch is {self.arch}: 80 (Ampere) or newer is required")
+        if self.arch < OLDEST_ARCH:
+            raise ValueError(f"arch is {self.arch}: {OLDEST_ARCH} (Ampere) or newer is required")
 
 
 @dataclass(frozen=True)
@@ -114,9 +118,10 @@ class CompileRequest:
             )
 
     @staticmethod
-    def of(source: CompileSource, target: Target) -> "CompileRequest":
+    def of(source: CompileSource, target: Target, fp_fusion: bool = True) -> "CompileRequest":
         """The request for a kernel, with the options of its tile."""
-        return CompileRequest(source.text, target, CompileOptions(source.num_warps, source.num_stages))
+        options = CompileOptions(source.num_warps, source.num_stages, enable_fp_fusion=fp_fusion)
+        return CompileRequest(source.text, target, options)
 
     def key(self, toolchain: str) -> str:
         """The sha256, in hexadecimal, of everything that decides the cubin; `toolchain` identifies the

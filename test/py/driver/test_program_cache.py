@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 import torch
 from cached_files import damage
-from made_up_gpu import made_up_gpu
+from made_up_gpu import CARDS, made_up_gpu
 from new_process import python
 from stored_programs import NOT_CACHED, NOT_IN_THE_KEY, compiled, entries, normed, other_value
 
@@ -33,7 +33,7 @@ import sys
 import torch
 import torch._dynamo
 from torch.nn import functional as F
-from made_up_gpu import made_up_gpu
+from made_up_gpu import CARDS, made_up_gpu
 import fuse_mlir
 
 def model(x, w):
@@ -171,13 +171,17 @@ def test_a_program_without_its_kernels_is_compiled_again(tmp_path: Path) -> None
     assert compiled(tmp_path).cached
 
 
-def test_another_device_has_other_programs() -> None:
+def test_another_device_has_other_programs(monkeypatch: pytest.MonkeyPatch) -> None:
     gm = traced(normed, torch.ones(6, 24), torch.ones(24))
     keys = set()
-    for name, capability in (("NVIDIA H200", (9, 0)), ("NVIDIA H100", (9, 0)), ("NVIDIA H200", (10, 0))):
+    h100 = "NVIDIA H100 80GB HBM3"
+    for name, capability in (("NVIDIA H200", (9, 0)), (h100, (9, 0)), ("NVIDIA H200", (10, 0))):
         with made_up_gpu(name, capability):
             keys.add(program_key(gm, (), Options(), "cuda:0"))
-    assert len(keys) == 3
+    with made_up_gpu(h100), monkeypatch.context() as fewer:
+        fewer.setitem(CARDS, h100, (66, *CARDS[h100][1:]))  # a slice of it, or another card of that name
+        keys.add(program_key(gm, (), Options(), "cuda:0"))
+    assert len(keys) == 4
 
 
 def test_another_compiler_has_other_programs(monkeypatch: Any) -> None:

@@ -1,4 +1,4 @@
-"""The kernels of the lit modules, compiled for sm_90 with whichever Triton this process imports.
+"""The kernels of the lit modules, compiled for a GPU with whichever Triton this process imports.
 
 Tests call `compiled`; as a script it prints one JSON object for the files given: the version of Triton, the
 file it was imported from, and what became of each kernel.
@@ -10,6 +10,7 @@ from pathlib import Path
 
 from repository import LIT
 
+from fuse_mlir.compiler.base.hardware import hardware_named
 from fuse_mlir.compiler.codegen.launches import kernel_sources
 from fuse_mlir.compiler.ir.context import make_context
 from fuse_mlir.compiler.mlir import ir
@@ -29,24 +30,27 @@ LIT_MODULES = sorted(
 )
 
 
-def compiled(path: Path) -> dict[str, str]:
+def compiled(path: Path, hardware: str = "h200", arch: int = 90) -> dict[str, str]:
     """Each kernel of the modules at ``path`` after the default pipeline: "ok", or why Triton refused it.  The
     number of its part of the file stands before the name of a kernel.
     """
+    shared = hardware_named(hardware).shared_bytes
     found = {}
     for number, part in enumerate(split(read(str(path)))):
         with make_context() as context:
             module = ir.Module.parse(part.text, context)
-            PassManager(default_pipeline("planned", hardware="h200")).run(module)
+            PassManager(default_pipeline("planned", hardware=hardware)).run(module)
             sources = kernel_sources(module)
         for name, source in sources.items():
-            request = CompileRequest.of(source, Target(arch=90))
-            found[f"{number}: {name}"] = outcome(request, parameters=len(source.signature))
+            request = CompileRequest.of(source, Target(arch=arch))
+            found[f"{number}: {name}"] = outcome(request, len(source.signature), shared)
     return found
 
 
-def outcome(request: CompileRequest, parameters: int) -> str:
-    """What becomes of a request: "ok" for a cubin of at least ``parameters`` parameters, else why not."""
+def outcome(request: CompileRequest, parameters: int, shared: int) -> str:
+    """What becomes of a request: "ok" for a cubin of at least ``parameters`` parameters, which takes at most
+    ``shared`` bytes of shared memory, else why not.
+    """
     try:
         kernel = compile_request(request)
     except TritonCompileError as error:
@@ -55,14 +59,30 @@ def outcome(request: CompileRequest, parameters: int) -> str:
         return "the cubin is no ELF file"
     if len(kernel.params) < parameters:
         return f"{parameters} arguments became {len(kernel.params)} parameters"
+    if kernel.shared > shared:
+        return f"it takes {kernel.shared} bytes of shared memory of {shared}"
     return "ok"
 
 
+def refusals(outcomes: dict[str, str]) -> dict[str, str]:
+    """The kernels that did not compile; asserts that there was one to compile."""
+    assert outcomes, "the module has no kernel"
+    return {name: outcome for name, outcome in outcomes.items() if outcome != "ok"}
+
+
 def main() -> None:
-    """Prints the report for the files among the arguments."""
+    """Prints the report for the files among the arguments.  ``--target=80:a100`` is one to compile for, by
+    default an H200.
+    """
     import triton
 
-    kernels = {argument: compiled(Path(argument)) for argument in sys.argv[1:]}
+    files = [argument for argument in sys.argv[1:] if not argument.startswith("--target=")]
+    asked = [argument.removeprefix("--target=") for argument in sys.argv[1:] if argument not in files]
+    kernels = {
+        f"{arch}: {file}" if asked else file: compiled(Path(file), hardware, int(arch))
+        for arch, _, hardware in (target.partition(":") for target in asked or ["90:h200"])
+        for file in files
+    }
     print(json.dumps({"version": triton_version(), "imported": triton.__file__, "kernels": kernels}))
 
 

@@ -240,7 +240,7 @@ class TiledKernel:
 
     def _ttir(self) -> KernelTtir:
         """Raises Opaque, UserKernelRefused."""
-        launch, capability = self.launch, capability_of(self.builder.device)
+        launch, capability = self.launch, self.call.state.capability
         if isinstance(launch.function, TtirFunction):
             try:
                 return parsed_ttir(launch.function, capability=capability)
@@ -276,14 +276,6 @@ class TiledKernel:
                 raise Opaque(f"its argument '{name}' is a number of {value.dtype}")
             return NumberKind("fp32")
         return value
-
-
-def capability_of(device: str) -> int:
-    """The compute capability of the device of a module ("cuda:0"), 90 for 9.0; that where there is no GPU."""
-    if not device.startswith("cuda") or not torch.cuda.is_available():
-        return 90
-    major, minor = torch.cuda.get_device_capability(torch.device(device))
-    return major * 10 + minor
 
 
 def refusal(launch: UserLaunch, error: UserKernelError) -> Exception:

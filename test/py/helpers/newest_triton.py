@@ -1,0 +1,37 @@
+"""The newest Triton, which `./run` keeps in `build/triton-<version>`, beside the environment, whose torch
+decides which Triton is installed there.
+"""
+
+import json
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from repository import ROOT
+
+NEWEST = re.findall(r"^newest_triton=(\S+)$", (ROOT / "run").read_text(encoding="utf-8"), re.MULTILINE)[0]
+FOLDER = ROOT / "build" / f"triton-{NEWEST}"
+
+
+def report(files: Sequence[Path], targets: Sequence[str] = ()) -> dict[str, Any]:
+    """What `lit_kernels` prints for arguments where the newest Triton is found first; skips where there is
+    none.
+    """
+    if not (FOLDER / "triton").is_dir():
+        pytest.skip(f"Triton {NEWEST} is not in build/: `./run setup` fetches it")
+    found = [str(FOLDER), *filter(None, [os.environ.get("PYTHONPATH")])]
+    flags = [f"--target={target}" for target in targets]
+    done = subprocess.run(
+        [sys.executable, ROOT / "test/py/helpers/lit_kernels.py", *flags, *map(str, files)],
+        env=os.environ | {"PYTHONPATH": os.pathsep.join(found)},
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr
+    printed: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+    return printed
