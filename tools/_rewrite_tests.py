@@ -32,6 +32,9 @@ TESTS = {
     "batch-norms": RewriteTests(
         "rewrites/test_batch_norms.py", "test_keywords_and_defaults", "test_what_is_left_alone"
     ),
+    "separate-waits": RewriteTests(
+        "rewrites/test_separate_waits.py", "test_each_tensor_gets_a_wait", "test_left_alone"
+    ),
     "repeats": RewriteTests(
         "rewrites/test_repeats.py",
         "test_upsampling_by_a_whole_number_is_a_view",

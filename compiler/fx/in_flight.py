@@ -20,6 +20,7 @@ from .ordered_groups import is_ordered, ordered_graph
 
 _NAMESPACE = "_c10d_functional"
 _WAIT = "wait_tensor"
+_WAITS = "wait_tensors"
 
 
 def is_wait(node: fx.Node) -> bool:
@@ -27,9 +28,33 @@ def is_wait(node: fx.Node) -> bool:
     return _name(node) == _WAIT
 
 
+def waits_for_several(node: fx.Node) -> bool:
+    """Whether a node waits for a list of tensors; the rewrite ``separate-waits`` leaves none."""
+    return _name(node) == _WAITS
+
+
 def is_collective(node: fx.Node) -> bool:
     """Whether a node starts a collective."""
-    return _name(node) not in (None, _WAIT)
+    return _name(node) not in (None, _WAIT, _WAITS)
+
+
+def received(node: fx.Node) -> dict[int, fx.Node]:
+    """The tensors into which a node receives from another process, by the number of the result that each one
+    becomes.  Their schemas say neither that these are written nor that they are returned.
+    """
+    name = _name(node)
+    if name == "irecv":
+        given = {0: _given(node, 0, "tensor")}
+    elif name == "batch_p2p_ops":
+        kinds, tensors = _given(node, 0, "op_list"), _given(node, 3, "tensors")
+        given = {n: tensors[n] for n, kind in enumerate(kinds) if kind == "irecv"}
+    else:
+        return {}
+    return {number: tensor for number, tensor in given.items() if isinstance(tensor, fx.Node)}
+
+
+def _given(node: fx.Node, position: int, name: str) -> Any:
+    return node.args[position] if position < len(node.args) else node.kwargs[name]
 
 
 @dataclass(eq=False)
@@ -114,6 +139,7 @@ class InFlight:
 
     def _op(self, node: fx.Node) -> None:
         written, shared = _arguments(node)
+        written += received(node).values()
         sources = self._behind_all(shared)
         if is_wait(node):
             sources = self.behind(node.args[0])
@@ -185,4 +211,4 @@ def _name(node: fx.Node) -> str | None:
     return target._opname
 
 
-__all__ = ["Flight", "InFlight", "is_collective", "is_wait"]
+__all__ = ["Flight", "InFlight", "is_collective", "is_wait", "received", "waits_for_several"]

@@ -26,6 +26,7 @@ from .graph.gathers import sink_gathers
 from .graph.mutating_calls import write_calls_in_place
 from .graph.one_hot import sum_one_hots
 from .graph.repeats import repeat_elements
+from .graph.separate_waits import separate_waits
 from .joint.equal_nodes import merge_equal_nodes
 from .joint.pool_offsets import save_offsets
 from .joint.product_epilogues import fuse_epilogues
@@ -127,7 +128,8 @@ GRAPH = Stage(
     "graph",
     "Each graph of AOTAutograd that is not in the program cache (`driver/graph_compilation.py`).",
     (
-        Step(wait_for_all, Switch.ALWAYS, "first: all others ask until when operands are read"),
+        Step(separate_waits, Switch.ALWAYS, "first: all that follows knows waits for one tensor"),
+        Step(wait_for_all, Switch.ALWAYS, "all others ask until when operands are read"),
         Step(repeat_elements, Switch.ALWAYS, "in inference there is no joint graph"),
         Step(sink_gathers, Switch.ALWAYS, "in inference there is no joint graph"),
         Step(sum_one_hots, Switch.ALWAYS, "the gradient of cross-entropy"),

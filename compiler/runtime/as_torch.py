@@ -58,4 +58,4 @@ def without_view(value: Any) -> Any:
     """The same memory as a tensor of its own; a conjugate stays as it is."""
     if not isinstance(value, Tensor) or not value._is_view() or value.is_conj() or value.is_neg():
         return value
-    return torch._C._dynamo.guards._reinterpret_tensor(value, value.shape, value.stride(), 0)
+    return torch._C._dynamo.guards._reinterpret_tensor(value, tuple(value.shape), value.stride(), 0)

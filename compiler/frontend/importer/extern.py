@@ -23,7 +23,7 @@ from ...base.product_forms import product_form
 from ...base.products import product_op
 from ...fx.collectives import ranks_of
 from ...fx.frames import describe
-from ...fx.in_flight import InFlight, is_collective, is_wait
+from ...fx.in_flight import InFlight, is_collective, is_wait, received
 from ...fx.new_node import WRITES
 from ...fx.ordered_groups import ordered_graph
 from ...fx.torch_state import rounds_float32
@@ -302,9 +302,13 @@ def _effects(node: fx.Node, encoder: Encoder, kept: list[int]) -> dict[str, ir.A
                 written.append(number)
             for name in argument.alias_info.before_set:
                 alias_of.setdefault(name, number)
+    aliases: dict[str, ir.Attribute] = {}
+    for result, tensor in received(node).items():
+        written.append(encoder.operands.index(encoder.state.resolve(tensor).value))
+        if result in kept:
+            aliases[str(kept.index(result))] = builder.int64(written[-1])
     if written:
         found["fuse.mutated"] = builder.int64s(written)
-    aliases: dict[str, ir.Attribute] = {}
     for position, result in enumerate(schema.returns):
         sets = () if result.alias_info is None else sorted(result.alias_info.before_set)
         operand = next((alias_of[n] for n in sets if n in alias_of), None)

@@ -127,10 +127,17 @@ def _is_contiguous(value: Tensor) -> bool:
 
 
 def _operands(node: Node) -> list[Node]:
-    """The nodes that a call takes, as often as it takes them."""
+    """The nodes that a call takes, as often as it takes them; not those that only say how to copy one."""
     found: list[Node] = []
-    map_arg((node.args, node.kwargs), found.append)
+    map_arg((node.args, _uncopied(node)), found.append)
     return found
+
+
+def _uncopied(node: Node) -> dict[str, Any]:
+    """The keywords of a call without those that say what it copies first, and (from torch 2.15 on) the whole
+    tensor that a copied view is part of.
+    """
+    return {k: v for k, v in node.kwargs.items() if k not in ("tensors_to_clone", "tensor_bases")}
 
 
 def _is_free(
@@ -250,7 +257,7 @@ def _strided(like: Node, base: Node, size: Any, stride: Any, offset: Any) -> Nod
 
 def _kernel_call(call: _Call, values: list[Node]) -> Node:
     node = call.node
-    given = {name: value for name, value in node.kwargs.items() if name != "tensors_to_clone"}
+    given = _uncopied(node)
     given["kwargs"] = {**given["kwargs"], **dict(zip(call.keys, values, strict=True))}  # type: ignore[dict-item]
     made = new_node(node.graph, torch.ops.higher_order.triton_kernel_wrapper_mutation, like=node, **given)
     made.meta |= {"val": None, WRITES: tuple(values)}

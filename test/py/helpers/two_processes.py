@@ -41,6 +41,8 @@ def start(rank: int, store: str, device_type: str) -> None:
     try:
         functional_collectives(device)
         buckets(device)
+        if device.type == "cpu":
+            joined_waits(device)
         compared_schedules(device)
         one_from_the_cache(device, Path(store).parent / f"cache-{rank}")
         other_hints(device)
@@ -104,6 +106,34 @@ def buckets(device: torch.device) -> None:
     assert_no_worse(*map(named_tensors, (reference, eager, found)))
     bucketed = [r for graph in graphs for r in graph.remarks.items if r.rule == "bucketed"]
     assert len(bucketed) == 3, "two all-gathers, two reduce-scatters, two all-reduces"
+
+
+def joined_waits(device: torch.device) -> None:
+    """Waits for several tensors at once, and tensors that are received in place.  Memory is planned."""
+    group, other = dist.group.WORLD, 1 - dist.get_rank()
+
+    def summed(x: Tensor) -> Tensor:
+        first, second = collectives.all_reduce_coalesced([x.sin(), x * 2], "sum", group)
+        return (first + 1).cos() * second + x.exp()
+
+    def exchanged(x: Tensor, into: Tensor) -> tuple[Tensor, Tensor]:
+        given = [x * 2, into]
+        sent, got = torch.ops._c10d_functional.batch_p2p_ops(
+            ["isend", "irecv"], [other, other], [0, 0], given, group.group_name
+        )
+        torch.ops._c10d_functional.wait_tensor(sent)
+        got = torch.ops._c10d_functional.wait_tensor(got)
+        return (got + 1).sin() * x.exp(), got * 3
+
+    x = torch.arange(256.0, device=device) / 256 + dist.get_rank()
+    options = {"interpret_level": "planned"}
+    with torch.no_grad():
+        for run, given in ((summed, ()), (exchanged, (torch.zeros_like(x),))):
+            mine, theirs = [g.clone() for g in given], [g.clone() for g in given]
+            expected = run(x, *mine)
+            compiled = torch.compile(run, backend=fuse_mlir.backend, fullgraph=True, options=options)
+            torch.testing.assert_close(compiled(x, *theirs), expected)
+            assert all(map(torch.equal, mine, theirs)), "what is received is written in place"
 
 
 def compared_schedules(device: torch.device) -> None:

@@ -1,5 +1,6 @@
 """Custom ops that write to their arguments: in place where nobody sees the old contents, else into a copy."""
 
+import operator
 import random
 
 import pytest
@@ -7,6 +8,9 @@ import torch
 from compiling import Compiled, cloned
 from made_up_gpu import made_up_gpu
 from torch import Tensor
+from torch._subclasses.fake_tensor import FakeTensorMode
+
+from fuse_mlir.compiler.rewrites.graph.mutating_calls import write_calls_in_place
 
 
 @torch.library.custom_op("fuse_tests::add_twice_", mutates_args=("x",))
@@ -321,3 +325,35 @@ def test_drawn_programs(seed):
     with torch.no_grad():
         found = Compiled(program, {"interpret_level": "planned"})(*own)
     torch.testing.assert_close((tuple(found), own), (want, eager), rtol=1e-4, atol=1e-4)
+
+
+def test_what_says_how_to_copy_is_no_operand():
+    """Torch 2.15 names the whole tensor that a written view is part of."""
+    value = FakeTensorMode().from_tensor(torch.ones(8))
+    graph = torch.fx.Graph()
+    x = graph.placeholder("x")
+    whole = graph.call_function(torch.ops.aten.sin.default, (x,))
+    part = graph.call_function(torch.ops.aten.slice.Tensor, (whole, 0, 0, 8))
+    launch = graph.call_function(
+        torch.ops.higher_order.triton_kernel_wrapper_functional,
+        kwargs={
+            "kernel_idx": 0,
+            "constant_args_idx": 0,
+            "grid": [(1, 1, 1)],
+            "tma_descriptor_metadata": {},
+            "kwargs": {"x": x, "y": part},
+            "tensors_to_clone": ["y"],
+            "tensor_bases": {"y": whole},
+        },
+    )
+    new = graph.call_function(operator.getitem, (launch, "y"))
+    for node in graph.nodes:
+        node.meta["val"] = {"y": value} if node is launch else value
+    graph.output((new,))
+    gm = torch.fx.GraphModule(torch.nn.Module(), graph)
+    assert write_calls_in_place(gm) == 1
+    [made] = graph.find_nodes(
+        op="call_function", target=torch.ops.higher_order.triton_kernel_wrapper_mutation
+    )
+    assert not {"tensors_to_clone", "tensor_bases"} & made.kwargs.keys()
+    assert made.kwargs["kwargs"] == {"x": x, "y": part} and graph.output_node().args[0] == (part,)
