@@ -20,6 +20,7 @@ from .compiled_graph import GraphFacts, compiled_graph, report
 from .fx_pass import run_fx_pass
 from .program import Account, CompiledGraph, FinalModule, Interface
 from .program_cache import ProgramCache
+from .rebound_arguments import rebinding, take_out_rebound
 from .request import Request
 
 log = logging.getLogger(__name__)
@@ -46,6 +47,8 @@ def compile_graph(
     builder, a pass or the verifier says of an internal error where ``Options.recovers`` is false.
     """
     timing, told = Timing(name), Remarks() if remarks is None else remarks
+    rebound = take_out_rebound(gm)
+    kept = kept.after(len(rebound))
     KEYED.run(gm, (Switch.ALWAYS,), told)
     if options.fx_pass is not None:
         run_fx_pass(gm, options.fx_pass, name)
@@ -53,6 +56,9 @@ def compile_graph(
     key, compiled = hit_of_graph(request)
     if compiled is None:
         compiled = _compile(request, key)
+    if rebound:
+        compiled.call = rebinding(compiled.call, rebound)
+        compiled.strides = compiled.strides[len(rebound) :]
     report(compiled, options)
     return compiled
 

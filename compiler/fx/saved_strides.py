@@ -31,6 +31,11 @@ class KeptStrides:
     seen: int | None = None
     padded: tuple[int, ...] = ()
 
+    def after(self, count: int) -> "KeptStrides":
+        """The same of a graph that has ``count`` more results, before the others, which others read."""
+        seen = None if self.seen is None else self.seen + count
+        return KeptStrides(seen, tuple(number + count for number in self.padded))
+
 
 ALL_KEPT = KeptStrides()
 
