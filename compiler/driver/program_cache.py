@@ -1,9 +1,9 @@
 """Whole programs on disk: a graph that was compiled before runs without MLIR and without Triton.
 
 The key is everything that decides the program: the text of the graph after AOTAutograd, the options, the
-device, the versions of Python, torch, MLIR and Triton, and the compiler's own sources.  The value is the
-launch plan, the keys of its kernels in the kernel cache, and all that ``CompiledGraph`` tells
-(``program_entry.py``).  An entry that is damaged, of another form or without its kernels is a miss
+device, the versions of Python, torch, MLIR and Triton, Triton's settings, and the compiler's own sources. The
+value is the launch plan, the keys of its kernels in the kernel cache, and all that ``CompiledGraph`` tells
+(``program_entry.py``). An entry that is damaged, of another form or without its kernels is a miss
 (``runtime/cache``).
 
 A graph is also known by the text of what Dynamo captured. One without gradients that AOTAutograd needs no
@@ -23,6 +23,7 @@ from typing import Any
 import torch
 
 from ..base.options import Options
+from ..base.triton_environment import triton_environment
 from ..frontend.autograd.stand_in import TrainingStep
 from ..fx.captured_text import captured_text
 from ..fx.graph_text import NotCacheable, graph_text
@@ -113,9 +114,15 @@ def _digest(*parts: str) -> str:
     return digest.hexdigest()
 
 
-@cache
 def toolchain() -> str:
-    """Versions of all that takes part in a compilation, and a digest of this package's sources."""
+    """Versions of all that takes part in a compilation, a digest of this package's sources, and what settings
+    of Triton are in force now.
+    """
+    return f"{_versions()} {triton_environment()}"
+
+
+@cache
+def _versions() -> str:
     root = Path(__file__).parents[2]
     sources = hashlib.sha256()
     for folder in ("compiler", "passes"):

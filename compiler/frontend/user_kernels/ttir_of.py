@@ -11,6 +11,7 @@ from dataclasses import field
 from typing import Any
 
 from ...base.dataclass import dataclass
+from ...base.triton_environment import triton_environment
 from ...ir.dialects.tt_text import mirrored
 from .argument_kinds import DescriptorKind, NumberKind, PointerKind, debugging
 
@@ -96,7 +97,8 @@ def _key(kernel: Any, signature: Any, constants: Any, attributes: Any, options: 
     """What a text depends on.  1, 1.0 and True are equal for Python and not for Triton."""
     values = tuple((n, type(v), getattr(v, "cache_key", None) or repr(v)) for n, v in constants.items())
     promised = tuple(attributes)
-    return kernel.cache_key, tuple(signature.items()), values, promised, str(options), capability
+    called = tuple(signature.items()), values, promised, str(options), capability
+    return kernel.cache_key, triton_environment(), *called
 
 
 def _asserts(error: BaseException | None) -> bool:

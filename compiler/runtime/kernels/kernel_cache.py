@@ -1,9 +1,9 @@
 """Compiled kernels on disk, and the compilation of many kernels at once.
 
 A kernel is stored under the hash of everything that decides it: the TTIR text, the target, the options, the
-installed Triton, and `CACHE_VERSION`. A hit imports neither Triton nor MLIR. Entries are written whole or
-not at all, are checked when they are read, and are compiled again where they do not pass; several processes
-may share a folder (`runtime/cache`).
+installed Triton and its settings (`base/triton_environment.py`), and `CACHE_VERSION`. A hit imports neither
+Triton nor MLIR. Entries are written whole or not at all, are checked when they are read, and are compiled
+again where they do not pass; several processes may share a folder (`runtime/cache`).
 """
 
 import os
@@ -13,6 +13,7 @@ from dataclasses import field
 from pathlib import Path
 
 from ...base.dataclass import dataclass
+from ...base.triton_environment import triton_environment
 from ..cache.cache_folder import CacheFolder
 from . import triton_compile
 from .cubin import CompiledCubin, CompileRequest
@@ -39,12 +40,12 @@ class KernelCache:
     """The kernels stored in `folder`.
 
     compiler: compiles a missing kernel; it must be safe to call from several threads.
-    toolchain: identifies the compiler in the keys; by default the installed Triton.
+    toolchain: identifies the compiler in the keys; by default the installed Triton and its settings.
     """
 
     folder: CacheFolder
     compiler: Callable[[CompileRequest], CompiledCubin] = triton_compile.compile_request
-    toolchain: str = field(default_factory=triton_fingerprint)
+    toolchain: str = field(default_factory=lambda: f"{triton_fingerprint()} {triton_environment()}")
     statistics: CacheStatistics = field(default_factory=CacheStatistics)
 
     def key(self, request: CompileRequest) -> str:

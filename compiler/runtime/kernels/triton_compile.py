@@ -200,10 +200,13 @@ class _Job:
         return make_backend(GPUTarget(target.backend, target.arch, target.warp_size))
 
     def _stages(self, backend: Any) -> dict[str, Callable[[Any, dict[str, Any]], Any]]:
+        from triton import knobs
         from triton.backends.compiler import Language
 
         arch = f"sm{self.request.target.arch}"
         given = {name: value for name, value in vars(self.request.options).items() if value is not None}
+        # The backend's own default is what the variable held when Triton was imported; keys hold today's.
+        given["ptx_options"] = knobs.nvidia.ptxas_options or ""  # None asks for the default
         options = backend.parse_options(given)
         if options.arch != arch:
             raise TritonCompileError(

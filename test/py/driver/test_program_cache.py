@@ -194,9 +194,9 @@ def test_another_compiler_has_other_programs(monkeypatch: Any) -> None:
 
 @pytest.mark.parametrize("source", ["compiler/mlir.py", "passes/pipeline.py"])
 def test_other_sources_of_the_compiler_are_another_compiler(monkeypatch: Any, source: str) -> None:
-    read, before = Path.read_bytes, program_cache.toolchain.__wrapped__()
+    read, before = Path.read_bytes, program_cache._versions.__wrapped__()
     monkeypatch.setattr(Path, "read_bytes", lambda file: read(file) + b"#" * str(file).endswith(source))
-    assert program_cache.toolchain.__wrapped__() != before
+    assert program_cache._versions.__wrapped__() != before
 
 
 def test_products_that_may_round_float32_have_other_programs() -> None:
