@@ -257,7 +257,7 @@ def _window(atom: object) -> tuple[str, int, int | None] | None:
         return None
     name, low, high = inner
     edge = low * atom.den.constant
-    if high is not None and edge > high:
+    if high is not None and high % edge:  # (d mod 9) mod 6 is not d mod 6: digits are cut in two
         return None
     return (name, edge, high) if isinstance(atom, FloorDiv) else (name, low, edge)
 

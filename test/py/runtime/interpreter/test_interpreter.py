@@ -6,6 +6,7 @@ import pytest
 import torch
 from interpreted_modules import ADD, EMPTY, KERNELS, TOKEN, TWICE, V4, X, extern, main
 
+import fuse_mlir
 from fuse_mlir.compiler.runtime.errors import RunError, UseAfterFree
 from fuse_mlir.compiler.runtime.interpreter.program import InterpretedProgram, run_module
 from fuse_mlir.compiler.runtime.rng import RngState
@@ -376,3 +377,19 @@ def test_a_kernel_must_return_its_tied_arguments():
     body = f"%o = {EMPTY}\n%y = call @add(%x, %x, %o) : {ADD}\nreturn %y : {V4}"
     with pytest.raises(RunError, match="result 0 of kernel add is not stored in its tied argument 1"):
         InterpretedProgram(main(body, more=wrong))
+
+
+@pytest.mark.parametrize("sizes", [(4, 9, 6), (6, 10, 4), (2, 15, 6)])
+def test_a_remainder_of_a_remainder(sizes):
+    """Repeated sums of columns, read in rows of another length: ``(d0 mod 9) mod 6`` is no ``d0 mod 6``."""
+    rows, columns, others = sizes
+
+    def program(x, y):
+        sums = (x * y.flatten()[0]).reshape(rows, columns).sum(0)
+        return sums.repeat(rows).reshape(-1, others) + y
+
+    x = torch.arange(float(rows * columns))
+    y = torch.arange(float(rows * columns)).reshape(-1, others) + 1
+    torch._dynamo.reset()
+    compiled = torch.compile(program, backend=fuse_mlir.backend)
+    assert torch.equal(compiled(x, y), program(x, y))

@@ -3,7 +3,7 @@
 
 import pytest
 import torch
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from scalar_kernel_text import ROWS, module_text, run_kernel
 
@@ -235,7 +235,21 @@ DIGITS = (
 )  # fmt: skip
 
 
-@given(st.lists(st.sampled_from(DIGITS), min_size=2, max_size=2), st.sampled_from([6, 24, 23]), st.booleans())
+@st.composite
+def chains(draw: st.DrawFn) -> str:
+    """Up to three divisions and remainders of one another, by numbers that need not divide each other."""
+    text = "d0"
+    for _ in range(draw(st.integers(1, 3))):
+        text = f"({text}) {draw(st.sampled_from(['mod', 'floordiv']))} {draw(st.integers(2, 12))}"
+    return text
+
+
+digits = st.sampled_from(DIGITS) | chains()
+
+
+@given(st.lists(digits, min_size=2, max_size=2), st.sampled_from([6, 12, 24, 23, 36, 60, 72]), st.booleans())
+@example(["(d0 mod 9) mod 6", "0"], 36, False)
+@example(["(d0 mod 9) floordiv 6", "(d0 mod 10) mod 4"], 60, False)
 def test_strides_agree_with_offsets(coordinates, extent, transposed):
     """Wherever an access becomes a strided view, it reads and writes what offsets computed point by point
     do.
@@ -264,7 +278,7 @@ def test_strides_agree_with_offsets(coordinates, extent, transposed):
 
 @given(
     st.lists(
-        st.sampled_from(DIGITS + ("d0 - 3", "d0 floordiv 6 - 2", "9 - d0", "d0*2 - 1")),
+        st.sampled_from(DIGITS + ("d0 - 3", "d0 floordiv 6 - 2", "9 - d0", "d0*2 - 1")) | chains(),
         min_size=2,
         max_size=2,
     ),
