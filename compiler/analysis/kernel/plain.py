@@ -1,32 +1,54 @@
 """Scalar kernels that do one thing at each element: copy it, or add two."""
 
-from ...ir.defining import is_true
+from ...ir.defining import defining_op, is_true
 from ...ir.kernel import kernel_dims, string, strings
 from ...mlir import ir
 
 #: Changes of type around the arithmetic of one op of 16 bits: what is loaded is widened, what is stored
 #: rounded.
 FLOAT_CASTS = ("arith.extf", "arith.truncf")
+#: The types that hold all numbers of a type of floats, besides itself.
+_WIDER = {
+    "f8E4M3FN": ("f16", "bf16", "f32", "f64"),
+    "f8E5M2": ("f16", "bf16", "f32", "f64"),
+    "f16": ("f32", "f64"),
+    "bf16": ("f32", "f64"),
+    "f32": ("f64",),
+    "f64": (),
+}
 
 
 def copied(kernel: ir.Operation) -> int | None:
-    """The argument that a kernel copies, element by element; None where it does anything else."""
+    """The argument that a kernel copies, element by element; None where it does anything else, and where it
+    makes numbers of another type of them, or rounds them on the way.
+    """
     stored = _stored(kernel, arithmetic=0)
-    return None if stored is None else _loaded(kernel, stored)
+    return None if stored is None else _loaded(kernel, stored, stored.type)
 
 
 def added(kernel: ir.Operation) -> tuple[int, int] | None:
-    """The two arguments whose elements a kernel adds; None where it does anything else."""
-    total = _stored(kernel, arithmetic=1)
-    if total is None or total.owner.operation.name != "arith.addf":
+    """The two arguments whose elements a kernel adds; None where it does anything else.  They may be widened
+    first, and the sum is rounded once at most, when it is stored.
+    """
+    stored = _stored(kernel, arithmetic=1)
+    if stored is None:
         return None
-    first, second = (_loaded(kernel, _behind_casts(v)) for v in total.owner.operation.operands)
+    rounding = defining_op(stored, "arith.truncf")
+    total = defining_op(stored if rounding is None else rounding.operands[0], "arith.addf")
+    if total is None:
+        return None
+    first, second = (_loaded(kernel, v) for v in total.operands)
     return None if first is None or second is None else (first, second)
 
 
+def holds(wide: ir.Type, narrow: ir.Type) -> bool:
+    """Whether each number of one type of floats is a number of another."""
+    return wide == narrow or str(wide) in _WIDER.get(str(narrow), ())
+
+
 def _stored(kernel: ir.Operation, arithmetic: int) -> ir.Value | None:
-    """What a kernel stores at each point, before it is rounded; None unless this is all that it does, with so
-    many operations beside loads, constants and casts."""
+    """What a kernel stores at each point; None unless this is all that it does, with so many operations
+    beside loads, constants and casts."""
     body = [op.operation for op in kernel.regions[0].blocks[0].operations]
     others = [
         op for op in body if op.name not in ("fuse.load", "arith.constant", "func.return", *FLOAT_CASTS)
@@ -37,22 +59,24 @@ def _stored(kernel: ir.Operation, arithmetic: int) -> ir.Value | None:
     [store] = stores
     if not is_plain(kernel, store) or string(store.attributes["mode"]) != "set":
         return None
-    value = _behind_casts(store.operands[1])
+    value = store.operands[1]
     return None if isinstance(value.owner, ir.Block) else value
 
 
-def _behind_casts(value: ir.Value) -> ir.Value:
+def _loaded(kernel: ir.Operation, value: ir.Value, element: ir.Type | None = None) -> int | None:
+    """The argument of which a value is the element at each point, in types on the way that hold it.
+    ``element``: the type of its elements; None for any.
+    """
+    types = [value.type]
     while not isinstance(value.owner, ir.Block) and value.owner.operation.name in FLOAT_CASTS:
         value = value.owner.operation.operands[0]
-    return value
-
-
-def _loaded(kernel: ir.Operation, value: ir.Value) -> int | None:
-    """The argument of which a value is the element at each point."""
-    if isinstance(value.owner, ir.Block) or value.owner.operation.name != "fuse.load":
+        types.append(value.type)
+    load = defining_op(value, "fuse.load")
+    if load is None or not is_plain(kernel, load) or not all(holds(t, value.type) for t in types):
         return None
-    load = value.owner.operation
-    return ir.BlockArgument(load.operands[0]).arg_number if is_plain(kernel, load) else None
+    if element is not None and value.type != element:
+        return None
+    return ir.BlockArgument(load.operands[0]).arg_number
 
 
 def is_plain(kernel: ir.Operation, access: ir.Operation) -> bool:

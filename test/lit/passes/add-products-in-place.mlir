@@ -144,3 +144,76 @@ module attributes {fuse.device = "cuda:0"} {
   }
   func.func private @mm(tensor<16x16xbf16>, tensor<16x16xbf16>) -> tensor<16x16xbf16> attributes {fuse.extern = "aten.mm.default", fuse.args = [#fuse.arg<0 : i64>, #fuse.arg<1 : i64>], fuse.kwargs = {}}
 }
+
+// -----
+
+// Must not fire: the product is rounded to 8 bits before the sum, in a kernel of its own.
+// CHECK-LABEL: func.func @main
+// CHECK-NOT: addmm_
+// CHECK: call @rounded(
+// EVERYWHERE-LABEL: func.func @main
+// EVERYWHERE-NOT: addmm_
+// EVERYWHERE: call @rounded(
+module attributes {fuse.device = "cuda:0"} {
+  func.func @main(%x: tensor<16x16xbf16>, %v: tensor<16x16xbf16>, %w: tensor<16x16xbf16>) -> tensor<16x16xbf16> {
+    %h = call @mm(%x, %v) : (tensor<16x16xbf16>, tensor<16x16xbf16>) -> tensor<16x16xbf16>
+    %b = call @mm(%x, %w) : (tensor<16x16xbf16>, tensor<16x16xbf16>) -> tensor<16x16xbf16>
+    %e = "fuse.empty"() {syms = []} : () -> tensor<16x16xbf16>
+    %p = call @rounded(%b, %e) : (tensor<16x16xbf16>, tensor<16x16xbf16>) -> tensor<16x16xbf16>
+    %f = "fuse.empty"() {syms = []} : () -> tensor<16x16xbf16>
+    %s = call @add(%h, %p, %f) : (tensor<16x16xbf16>, tensor<16x16xbf16>, tensor<16x16xbf16>) -> tensor<16x16xbf16>
+    return %s : tensor<16x16xbf16>
+  }
+  func.func private @rounded(%x: tensor<16x16xbf16>, %o: tensor<16x16xbf16>) -> tensor<16x16xbf16> attributes {fuse.kernel, fuse.dims = {d0 = "16", d1 = "16"}, fuse.ties = array<i64: 1>} {
+    %true = arith.constant true
+    %zero = arith.constant 0.0 : bf16
+    %a = "fuse.load"(%x, %true, %zero) {at = ["d0", "d1"]} : (tensor<16x16xbf16>, i1, bf16) -> bf16
+    %n = arith.truncf %a : bf16 to f8E5M2
+    %w = arith.extf %n : f8E5M2 to bf16
+    %r = "fuse.store"(%o, %w, %true) {at = ["d0", "d1"], mode = "set"} : (tensor<16x16xbf16>, bf16, i1) -> tensor<16x16xbf16>
+    return %r : tensor<16x16xbf16>
+  }
+  func.func private @add(%x: tensor<16x16xbf16>, %y: tensor<16x16xbf16>, %o: tensor<16x16xbf16>) -> tensor<16x16xbf16> attributes {fuse.kernel, fuse.dims = {d0 = "16", d1 = "16"}, fuse.ties = array<i64: 2>} {
+    %true = arith.constant true
+    %zero = arith.constant 0.0 : bf16
+    %a = "fuse.load"(%x, %true, %zero) {at = ["d0", "d1"]} : (tensor<16x16xbf16>, i1, bf16) -> bf16
+    %b = "fuse.load"(%y, %true, %zero) {at = ["d0", "d1"]} : (tensor<16x16xbf16>, i1, bf16) -> bf16
+    %c = arith.extf %a : bf16 to f32
+    %d = arith.extf %b : bf16 to f32
+    %s = arith.addf %c, %d : f32
+    %t = arith.truncf %s : f32 to bf16
+    %r = "fuse.store"(%o, %t, %true) {at = ["d0", "d1"], mode = "set"} : (tensor<16x16xbf16>, bf16, i1) -> tensor<16x16xbf16>
+    return %r : tensor<16x16xbf16>
+  }
+  func.func private @mm(tensor<16x16xbf16>, tensor<16x16xbf16>) -> tensor<16x16xbf16> attributes {fuse.extern = "aten.mm.default", fuse.args = [#fuse.arg<0 : i64>, #fuse.arg<1 : i64>], fuse.kwargs = {}}
+}
+
+// -----
+
+// Must not fire: the sum is rounded to 8 bits before it is stored.
+// CHECK-LABEL: func.func @main
+// CHECK-NOT: addmm_
+// CHECK: call @add(
+module attributes {fuse.device = "cuda:0"} {
+  func.func @main(%x: tensor<16x16xbf16>, %v: tensor<16x16xbf16>, %w: tensor<16x16xbf16>) -> tensor<16x16xbf16> {
+    %h = call @mm(%x, %v) : (tensor<16x16xbf16>, tensor<16x16xbf16>) -> tensor<16x16xbf16>
+    %b = call @mm(%x, %w) : (tensor<16x16xbf16>, tensor<16x16xbf16>) -> tensor<16x16xbf16>
+    %e = "fuse.empty"() {syms = []} : () -> tensor<16x16xbf16>
+    %s = call @add(%h, %b, %e) : (tensor<16x16xbf16>, tensor<16x16xbf16>, tensor<16x16xbf16>) -> tensor<16x16xbf16>
+    return %s : tensor<16x16xbf16>
+  }
+  func.func private @add(%x: tensor<16x16xbf16>, %y: tensor<16x16xbf16>, %o: tensor<16x16xbf16>) -> tensor<16x16xbf16> attributes {fuse.kernel, fuse.dims = {d0 = "16", d1 = "16"}, fuse.ties = array<i64: 2>} {
+    %true = arith.constant true
+    %zero = arith.constant 0.0 : bf16
+    %a = "fuse.load"(%x, %true, %zero) {at = ["d0", "d1"]} : (tensor<16x16xbf16>, i1, bf16) -> bf16
+    %b = "fuse.load"(%y, %true, %zero) {at = ["d0", "d1"]} : (tensor<16x16xbf16>, i1, bf16) -> bf16
+    %c = arith.extf %a : bf16 to f32
+    %d = arith.extf %b : bf16 to f32
+    %s = arith.addf %c, %d : f32
+    %n = arith.truncf %s : f32 to f8E5M2
+    %t = arith.extf %n : f8E5M2 to bf16
+    %r = "fuse.store"(%o, %t, %true) {at = ["d0", "d1"], mode = "set"} : (tensor<16x16xbf16>, bf16, i1) -> tensor<16x16xbf16>
+    return %r : tensor<16x16xbf16>
+  }
+  func.func private @mm(tensor<16x16xbf16>, tensor<16x16xbf16>) -> tensor<16x16xbf16> attributes {fuse.extern = "aten.mm.default", fuse.args = [#fuse.arg<0 : i64>, #fuse.arg<1 : i64>], fuse.kwargs = {}}
+}

@@ -237,3 +237,38 @@ def test_where_it_is_on(options, kind, on_gpu, on):
 def test_it_is_off_where_nobody_asks_for_it():
     compiled = check(residual_stream, *operands())
     assert "addmm_" not in str(compiled.graphs[0].module)
+
+
+E4M3, E5M2 = torch.float8_e4m3fn, torch.float8_e5m2
+
+
+def rounded(*through):
+    """A product that goes through other dtypes before it is added to another, with a view behind or not."""
+
+    def function(x, g, square, up, down):
+        product = x @ (up @ down)
+        for dtype in through:
+            product = product.to(dtype)
+        return norm(x @ square + product.view(x.shape), g)
+
+    return function
+
+
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16], ids=str)
+@pytest.mark.parametrize("through", [(E4M3,), (E5M2,), (torch.float32, E5M2), (E5M2, torch.float32)], ids=str)
+def test_a_cast_that_rounds_stays(dtype, through):
+    function = rounded(*through, dtype)
+    assert in_place(check(function, *operands(dtype=dtype), epilogues="library")) == 0
+
+
+@pytest.mark.parametrize("view", [False, True])
+@pytest.mark.parametrize("wide", [torch.float32, torch.float64])
+def test_products_of_two_element_types(wide, view):
+    """A router, or an adapter, in a wider type than the layer beside it."""
+
+    def function(x, g, square, up, down):
+        layer = (x @ square).reshape(-1, x.shape[-1]) if view else x @ square
+        router = (x.to(wide) @ square.to(wide)).reshape(layer.shape)
+        return (router + layer) * g, layer.to(wide) + router
+
+    assert in_place(check(function, *operands(), epilogues="library")) == 0
