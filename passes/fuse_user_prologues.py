@@ -82,7 +82,7 @@ class FuseUserPrologues(AnalysisPass):
 
     def _run(self, module: ir.Module, remarks: Remarks, analyses: AnalysisManager) -> None:
         hardware, program = hardware_of(self.hardware, self, module), analyses.get(Program)
-        writers: dict[ir.Operation, _Writer] = {}
+        writers: dict[int, _Writer] = {}  #: by the place of the reader in the program
         graph = analyses.get(GroupGraph)
         for found in list(prologues(graph)):
             for node, rule in found.refused:
@@ -91,8 +91,9 @@ class FuseUserPrologues(AnalysisPass):
             for reader in found.readers:
                 why = refusal
                 if why is None:
-                    writer = writers.setdefault(reader.node.op, _Writer(program, reader))
-                    why = writer.write(found, reader)
+                    if reader.node.index not in writers:
+                        writers[reader.node.index] = _Writer(program, reader)
+                    why = writers[reader.node.index].write(found, reader)
                 if why is not None:
                     self._missed(found, reader.node, why, remarks)
                     continue
@@ -108,8 +109,8 @@ class FuseUserPrologues(AnalysisPass):
                     slots=gain.slots,
                     saved_us=round(gain.microseconds(hardware), 2),
                 )
-        for writer in writers.values():
-            writer.finish()
+        for index in sorted(writers, reverse=True):  # a call may take the results of those before it
+            writers[index].finish()
         for call in {made.op for writer in writers.values() for made in writer.producers}:
             _drop_unused(program, call)
         program.erase_unused()

@@ -106,7 +106,7 @@ def coordinates_of(access: PointerAccess, spec: TensorSpec, space: KernelSpace) 
     mask = tuple(space.compared(c) for c in access.mask)
     facts = _with_lanes(space.facts, access.shape, mask, [offset, *_sides(mask)])
     offset = simplify(offset, facts)
-    mask = tuple(Comparison(simplify(c.left, facts), c.how, simplify(c.right, facts)) for c in mask)
+    mask = tuple(_simplified(c, facts) for c in mask)
     digits = _digits(offset, order, spec, mask, facts)
     places: dict[str, Expr] = {}
     extents: dict[str, Expr] = {}
@@ -150,6 +150,18 @@ def _dense_order(spec: TensorSpec) -> list[int] | None:
         order.insert(0, axis)
         step = step * spec.sizes[axis]
     return order
+
+
+def _simplified(comparison: Comparison, facts: Facts) -> Comparison:
+    """The comparison where the lanes have the extents of ``facts``.  These may come from the comparison
+    itself: ``l0 < 1`` leaves one lane, number 0, and would be ``0 < 1``, which holds in all lanes.
+    """
+    left, right = (simplify(side, facts) for side in (comparison.left, comparison.right))
+    named, left_over = (
+        {s for side in sides for s in side.symbols() if s.startswith("l")}
+        for sides in ((comparison.left, comparison.right), (left, right))
+    )
+    return comparison if named != left_over else Comparison(left, comparison.how, right)
 
 
 def _sides(mask: Sequence[Comparison]) -> list[Expr]:

@@ -83,14 +83,12 @@ class ScalarBody:
         return stored
 
     def store(self, op: ir.Operation, value: ir.Value) -> None:
-        """Writes what ``emit`` gave for the ``fuse.store`` ``op``.  Along an axis of the tile that the store
-        does not depend on, lane 0 stands for all.
-        """
+        """Writes what ``emit`` gave for the ``fuse.store`` ``op``."""
         builder, at = self.builder, self._at(op)
         with op.location:
             pointer = self._pointer(op, at)
             shape = joined([shape_of(pointer), shape_of(value)])
-            mask = builder.both(self._storing(at), self.operand(op.operands[2]))
+            mask = builder.both(self._storing(at, shape), self.operand(op.operands[2]))
             builder.store(builder.to(pointer, shape), value, mask)
 
     def operand(self, value: ir.Value) -> ir.Value:
@@ -124,8 +122,13 @@ class ScalarBody:
         mask = self.place.mask if self._is_whole(axes) else self.index.inside(at)
         return self.builder.both(mask, self._points(axes))
 
-    def _storing(self, at: Sequence[Expr]) -> ir.Value | None:
-        axes = self.index.axes_of(sum(at, start=const(0)))
+    def _storing(self, at: Sequence[Expr], shape: Sequence[int]) -> ir.Value | None:
+        """The lanes of a tile of ``shape`` that store the elements ``at``.  Axes along which the tile has one
+        lane count with their first; along others lanes differ, also where all of them name one element, as
+        in a dim of one element.
+        """
+        named = self.index.axes_of(sum(at, start=const(0)))
+        axes = sorted({*named, *(axis for axis, size in enumerate(shape) if size > 1)})
         mask = self.place.mask
         if not self._is_whole(axes):
             first = {
