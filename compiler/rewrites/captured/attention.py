@@ -16,10 +16,12 @@ It fires where
 
 1. the steps are a product, multiplications or divisions by positive numbers, at most one mask (added, or
    filled in with -inf), a softmax over the last dim, and a second product;
-2. each step has one reader, and no node between the steps may write to memory or change a mode (autocast,
-   grad mode);
+2. each step has one reader; no node between the steps may write to an operand or change a mode (autocast,
+   grad mode); and what a step writes in place is memory of the steps (``memory.py``), so nobody misses it;
 3. q, k and v are 3-D or 4-D, have equal batch dims, head sizes, devices and dtypes, and rows of stride 1;
-4. the mask has the dtype of q, needs no gradient and has a value for each key;
+4. the mask has the dtype of q, needs no gradient and has a value for each key; one that is filled in is known
+   to be causal, or hides the same keys from all queries; where gradients are asked for, one that is added is
+   known to have a number near 0 in each row (``attention_rows.py``);
 5. torch has a fused kernel for that dtype, head size and device, as accurate as the products it replaces.
 
 It does not fire on active dropout, because the fused kernels draw other random numbers than eager mode; on a
@@ -27,8 +29,9 @@ mask that fills in anything but -inf (for float32 and bfloat16 also the least nu
 masked key then keeps a weight above 0 after the softmax; nor where algorithms must be deterministic.
 
 Fused kernels choose the strides of their result.  A copy makes the result contiguous, as that of a product
-is, unless the only reader merges the heads.  A row whose every key is masked with -inf is NaN when it is
-spelled out; a fused kernel may give 0 there.
+is, unless the only reader merges the heads.  A row whose every key is masked with -inf is NaN, as it is when
+it is spelled out, where a fused kernel gives 0 or anything: ``attention_rows.py`` says how.  On a GPU a row
+whose every seen key holds an infinite number may be 0 and not NaN.
 
 Why not an MLIR pass: fused attention is an op of torch's libraries, and autograd has to differentiate that op
 and not its steps, so it must be in the graph before AOTAutograd traces it.
@@ -52,7 +55,10 @@ from ...base.dataclass import dataclass
 from ...fx.new_node import new_node
 from ..rewriting import rewrite
 from .attention_layout import merges_heads
+from .attention_rows import FusedMask, added_mask, filled_mask, row_guard
+from .known_values import KnownValues
 from .matching import example, rewrite_graphs
+from .memory import Memory
 
 log = logging.getLogger(__name__)
 
@@ -86,18 +92,6 @@ for _step, _forms in STEPS.items():
 #: Arguments without a default, from the first.
 _REQUIRED = {"matmul": 2, "mul": 2, "div": 2, "add": 2, "softmax": 1, "dropout": 1, "fill": 3, "keep": 3}
 
-#: Functions that write to an argument or change the mode of what follows; in-place methods end in "_".
-_WRITERS = frozenset({
-    operator.iadd, operator.isub, operator.imul, operator.itruediv, operator.ifloordiv, operator.imod,
-    operator.ipow, operator.iand, operator.ior, operator.ixor, operator.imatmul, operator.setitem,
-    F.batch_norm, F.instance_norm, torch.batch_norm, torch.instance_norm,
-})  # fmt: skip
-
-#: Modules whose functions write only as ``may_write`` can see.
-_KNOWN = frozenset(
-    {"torch", "torch.functional", "torch.nn.functional", "torch._C._nn", "_operator", "builtins", "math"}
-)
-
 
 @dataclass(frozen=True)
 class Attention:
@@ -105,8 +99,8 @@ class Attention:
 
     query, key, value: nodes of ``[..., t, d]``, ``[..., d, s]`` (as the product took it) and ``[..., s, d]``.
     scale: factor on the scores.  mask: the node of what is added to them, or None.  filled: None, or (the
-    value that masked scores have, whether ``mask`` is true at those).  steps: what is replaced, the last
-    product first.
+    value that masked scores have, whether ``mask`` is true at those).  fused: what becomes of the mask.
+    steps: what is replaced, the last product first.
     """
 
     query: Node
@@ -115,6 +109,7 @@ class Attention:
     scale: float = 1.0
     mask: Node | None = None
     filled: tuple[float, bool] | None = None
+    fused: FusedMask = FusedMask("none")
     steps: tuple[Node, ...] = ()
 
 
@@ -158,7 +153,23 @@ def recognize(node: Node) -> Attention | str:
     if not isinstance(value, Node) or value in found.steps:
         return "the second product multiplies something else"
     found = replace(found, value=value)
-    return _refusal(found) or found
+    memory = Memory(node.graph)
+    reason = _refusal(found) or _surroundings(found, memory)
+    return reason or _with_fused_mask(found, KnownValues(memory))
+
+
+def _with_fused_mask(found: Attention, known: KnownValues) -> Attention | str:
+    if found.mask is None:
+        return found
+    values = [example(node) for node in (found.query, found.key, found.value, *found.steps)]
+    differentiated = any(value is not None and value.requires_grad for value in values)
+    if found.filled is None:
+        fused = added_mask(found.mask, known, differentiated=differentiated)
+    else:
+        scores, (fill, hidden) = values[-1], found.filled
+        assert scores is not None, "refused without example values"
+        fused = filled_mask(found.mask, fill, hidden, scores, known, differentiated=differentiated)
+    return fused if isinstance(fused, str) else replace(found, fused=fused)
 
 
 def _probabilities(node: Any, steps: tuple[Node, ...]) -> Attention | str:
@@ -258,7 +269,9 @@ def _refusal(found: Attention) -> str | None:
         return "a step has a dtype of less precision"
     if not _same((q.stride(-1), k.stride(-2), v.stride(-1)), (1, 1, 1)):
         return "rows of an operand are strided"
-    return kernel_refusal(q) or _mask_refusal(found, q, product) or _surroundings(found)
+    if any(type(n) is int and n == 0 for n in (*q.shape, k.shape[-1])):
+        return "there are no elements"
+    return kernel_refusal(q) or _mask_refusal(found, q, product)
 
 
 def kernel_refusal(q: Tensor) -> str | None:
@@ -295,31 +308,23 @@ def _mask_refusal(found: Attention, q: Tensor, scores: Tensor) -> str | None:
     return "the mask fills in a finite number: masked keys keep a weight above 0"
 
 
-def _surroundings(found: Attention) -> str | None:
-    """The fused op runs where the last product did: what it reads must still be what the steps read."""
+def _surroundings(found: Attention, memory: Memory) -> str | None:
+    """The fused op runs where the last product did, and no step runs: what it reads must still be what the
+    steps read, and nobody may read what a step wrote."""
     node, steps = found.steps[-1], set(found.steps)
+    operands = [n for n in (found.query, found.key, found.value, found.mask) if n is not None]
+    for step in steps:
+        for written in memory.effects[step].writes:
+            if not steps.issuperset(memory.sharing(written)):
+                return f"{step.name} writes to memory of others"
     while node is not found.steps[0]:
         node = node.next
-        if node not in steps and may_write(node):
+        if node in steps:
+            continue
+        effect = memory.effects[node]
+        if effect.opaque or any(memory.shares(w, o) for w in effect.writes for o in (*operands, *steps)):
             return f"{node.name} runs between the steps and may write"
     return None
-
-
-def may_write(node: Node) -> bool:
-    """Whether running the node can change a tensor or a mode; true for what is not known."""
-    if node.op in ("placeholder", "get_attr", "output"):
-        return False
-    if node.kwargs.get("out") is not None or node.kwargs.get("inplace"):
-        return True
-    if node.op == "call_method":
-        return str(node.target).endswith("_")
-    if node.op != "call_function" or node.target in _WRITERS:
-        return True
-    if isinstance(node.target, torch._ops.OpOverload):
-        return node.target._schema.is_mutable
-    name, module = getattr(node.target, "__name__", "_"), getattr(node.target, "__module__", None) or ""
-    pure = module in _KNOWN or node.target in _CALLS or getattr(torch, name, None) is node.target
-    return not pure or name.startswith("_") or name.endswith("_") or any(a is True for a in node.args)
 
 
 def _replace(graph: Graph, found: Attention) -> None:
@@ -329,23 +334,35 @@ def _replace(graph: Graph, found: Attention) -> None:
     """
     last, q, scores = found.steps[0], example(found.query), example(found.steps[-1])
     assert q is not None and scores is not None, "refused without example values"
+    fused = found.fused
     with graph.inserting_before(last):
         emit = partial(new_node, graph, like=last)
-        mask = found.mask
+        query, key, value = found.query, emit("transpose", found.key, -2, -1), found.value
+        mask = None if fused.kind in ("none", "causal") else found.mask
         if mask is not None and found.filled is not None:
-            value, where_true = found.filled
+            fill, where_true = found.filled
             hidden = mask if where_true else emit(torch.logical_not, mask)
             zero = emit(torch.zeros, (), dtype=q.dtype, device=q.device)
-            mask = emit(torch.masked_fill, zero, hidden, value)
+            mask = emit(torch.masked_fill, zero, hidden, fill)
+            given = example(found.mask)
+            assert given is not None, "its dtype was looked at"
+            column = emit("unsqueeze", hidden, -1) if given.dim() == 1 else emit("transpose", hidden, -2, -1)
+            key = emit("masked_fill", key, column, 0.0)
+        guard = row_guard(emit, fused, found.query, key, mask, on_cpu=q.device.type == "cpu")
+        if guard is not None:
+            query = emit("add", query, guard)
         given = example(found.mask)
-        for _ in range(4 - given.dim() if given is not None else 0):
+        for _ in range(4 - given.dim() if given is not None and mask is not None else 0):
             mask = emit("unsqueeze", mask, 0)
-        operands = [found.query, emit("transpose", found.key, -2, -1), found.value]
+        operands = [query, key, value]
         if scores.dim() == 3:
             operands = [emit("unsqueeze", operand, 0) for operand in operands]
-        out = emit(F.scaled_dot_product_attention, *operands, attn_mask=mask, scale=float(found.scale))
+        how = {"is_causal": True} if fused.kind == "causal" else {"attn_mask": mask}
+        out = emit(F.scaled_dot_product_attention, *operands, **how, scale=float(found.scale))
         if scores.dim() == 3:
             out = emit("squeeze", out, 0)
+        if guard is not None:
+            out = emit("add", out, guard)
         if not _merges_heads(last, q):
             out = emit("contiguous", out)
     out.meta = dict(last.meta)
@@ -393,4 +410,4 @@ def _same(left: Any, right: Any) -> bool:
     return len(left) == len(right) and all(statically_known_true(a == b) for a, b in pairs)
 
 
-__all__ = ["STEPS", "Attention", "fuse_attention", "kernel_refusal", "may_write", "recognize"]
+__all__ = ["STEPS", "Attention", "fuse_attention", "kernel_refusal", "recognize"]

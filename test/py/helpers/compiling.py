@@ -37,6 +37,13 @@ class Compiled:
         return self.call(*args, **kwargs)
 
 
+def fused_attentions(compiled: Compiled) -> int:
+    """Calls of a fused attention kernel (forward) in all graphs."""
+    lines = "\n".join(str(graph.module) for graph in compiled.graphs).splitlines()
+    called = "aten._scaled_dot_product"
+    return sum(called in line and "backward" not in line and "fuse.extern" in line for line in lines)
+
+
 def with_exact_gradients(
     function: Callable[..., Tensor], given: Sequence[Tensor], options: dict[str, Any]
 ) -> Compiled:

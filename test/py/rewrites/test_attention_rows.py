@@ -1,0 +1,153 @@
+"""Rows and keys that hold nothing finite: what is fused gives what eager gives, and so do its gradients."""
+
+import math
+import os
+
+import pytest
+import torch
+from compiling import Compiled
+from compiling import fused_attentions as fused
+from random_masks import MaskProgram, difference
+from torch import Tensor
+from torch.nn import functional as F
+
+pytestmark = pytest.mark.usefixtures("fresh_dynamo")
+
+INF, NAN = math.inf, math.nan
+
+
+def operands(dtype=torch.float32) -> list[Tensor]:
+    return [torch.randn(2, 3, n, 8, dtype=dtype) for n in (5, 7, 7)]
+
+
+def no_mask(q, k, v, mask):
+    return (q @ k.mT * 0.3).softmax(-1) @ v
+
+
+def added(q, k, v, mask):
+    return (q @ k.mT * 0.3 + mask).softmax(-1) @ v
+
+
+def filled(q, k, v, mask):
+    return (q @ k.mT * 0.3).masked_fill(mask < 0, -INF).softmax(-1) @ v
+
+
+def causal(q, k, v, mask):
+    k, v = k[..., :5, :], v[..., :5, :]
+    i = torch.arange(5)
+    return (q @ k.mT).masked_fill(i > i[:, None], -INF).softmax(-1) @ v
+
+
+def masks() -> dict[str, Tensor]:
+    keys = torch.zeros(2, 1, 1, 7)
+    keys[:, ..., 4:] = -INF
+    closed = keys.clone()
+    closed[1] = -INF
+    rows = torch.zeros(5, 7)
+    rows[:, 4:], rows[2] = -INF, -INF
+    return {
+        "keys": keys,
+        "closed": closed,
+        "rows": rows,
+        "least": rows.clamp(min=torch.finfo(torch.float32).min),
+    }
+
+
+#: What is put in keys, queries or values: at a masked key (5), a key that is seen (1), everywhere.
+ODD = {
+    "finite": lambda q, k, v: None,
+    "a masked key is NaN": lambda q, k, v: k[..., 5, :].fill_(NAN),
+    "a masked key is inf": lambda q, k, v: k[..., 5, 0].fill_(INF),
+    "masked keys are -inf": lambda q, k, v: k[..., 4:, :].fill_(-INF),
+    "a masked value is NaN": lambda q, k, v: v[..., 5, :].fill_(NAN),
+    "a masked value is inf": lambda q, k, v: v[..., 5, :].fill_(INF),
+    "a seen key is NaN": lambda q, k, v: k[..., 1, :].fill_(NAN),
+    "a score is inf": lambda q, k, v: k[..., 1, 0].fill_(INF),
+    "a score is -inf": lambda q, k, v: k[..., 1, 0].fill_(-INF),
+    "the first key is -inf": lambda q, k, v: k[..., 0, 0].fill_(-INF),
+    "all keys are -inf": lambda q, k, v: k[..., 0].fill_(-INF),
+    "a query is NaN": lambda q, k, v: q[..., 1, 0].fill_(NAN),
+    "a query is -inf": lambda q, k, v: q[..., 1, 0].fill_(-INF),
+    "the cache is unused": lambda q, k, v: (k[..., 4:, :].fill_(NAN), v[..., 4:, :].fill_(0)),
+}
+
+
+@pytest.mark.parametrize("odd", ODD)
+@pytest.mark.parametrize("mask", masks())
+@pytest.mark.parametrize("form", [no_mask, added, filled, causal], ids=lambda form: form.__name__)
+def test_special_numbers(form, mask, odd):
+    if form in (no_mask, causal) and mask != "keys":
+        pytest.skip("the mask is not read")
+    given = [*operands(), masks()[mask]]
+    ODD[odd](*given[:3])
+    compiled = Compiled(form)
+    found, want = compiled(*given), form(*given)
+    torch.testing.assert_close(found, want, rtol=1e-4, atol=1e-5, equal_nan=True)
+    assert fused(compiled) == (form is not filled or mask in ("keys", "closed"))
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16], ids=str)
+@pytest.mark.parametrize("mask", masks())
+@pytest.mark.parametrize("form", [added, filled], ids=lambda form: form.__name__)
+def test_gradients_of_rows_without_keys(form, mask, dtype):
+    given, bias = operands(dtype), masks()[mask]
+    bias = bias.clamp(min=torch.finfo(dtype).min).to(dtype) if mask == "least" else bias.to(dtype)
+    found, want = (
+        torch.autograd.grad(f(*args, bias.to(args[0].dtype)).float().square().sum(), args)
+        for f, args in (
+            (Compiled(form), [x.clone().requires_grad_() for x in given]),
+            (form, [x.double().requires_grad_() for x in given]),
+        )
+    )
+    close = {"rtol": 5e-2, "atol": 5e-2} if dtype == torch.bfloat16 else {"rtol": 1e-4, "atol": 1e-5}
+    for a, b in zip(found, want, strict=True):
+        torch.testing.assert_close(a.double(), b.double(), equal_nan=True, **close)
+
+
+def prefix(q, k, v):
+    mask = torch.full((5, 5), -INF, dtype=q.dtype).triu(1)
+    mask[:, :2].zero_()
+    return F.scaled_dot_product_attention(q, k, v, attn_mask=mask)
+
+
+def prefix_spelled_out(q, k, v):
+    mask = torch.full((5, 5), -INF, dtype=q.dtype).triu(1)
+    mask[:, :2].zero_()
+    return (q @ k.mT + mask).softmax(-1) @ v
+
+
+def padded(q, k, v):
+    seen = torch.ones(5, 5, dtype=torch.bool)
+    seen.t()[3:].fill_(False)
+    return F.scaled_dot_product_attention(q, k, v, attn_mask=seen)
+
+
+def into_a_bias(q, k, v):
+    bias = torch.ones(2, 3, 5, 5, dtype=q.dtype)
+    bias += q @ k.mT
+    return bias.softmax(-1) @ v, bias
+
+
+@pytest.mark.parametrize("training", [False, True])
+@pytest.mark.parametrize("form", [prefix, prefix_spelled_out, padded, into_a_bias], ids=lambda f: f.__name__)
+def test_masks_that_are_written_through_views(form, training):
+    given = [torch.randn(2, 3, 5, 8, dtype=torch.float64) for _ in range(3)]
+    if training:
+        given = [x.requires_grad_() for x in given]
+    results = []
+    for call in (Compiled(form), form):
+        outs = torch.utils._pytree.tree_leaves(call(*given))
+        results.append([*outs, *(torch.autograd.grad(outs[0].square().sum(), given) if training else ())])
+    for a, b in zip(*results, strict=True):
+        torch.testing.assert_close(a, b)
+
+
+#: ``FUSE_MASK_PROGRAMS=5000`` draws as many.
+PROGRAMS = int(os.environ.get("FUSE_MASK_PROGRAMS", "40"))
+
+
+@pytest.mark.parametrize("seed", range(PROGRAMS))
+def test_drawn(seed):
+    program = MaskProgram.drawn(seed)
+    told = difference(program)
+    assert told is None, f"{program}: {told}"
