@@ -24,6 +24,7 @@ TESTS = {
         "test_does_not_fire",
     ),
     "attention-masks": RewriteTests("rewrites/test_attention_masks.py", "test_causal", "test_left_alone"),
+    "attention-splits": RewriteTests("rewrites/test_attention_splits.py", "test_fires", "test_does_not_fire"),
     "attention-mask-layout": RewriteTests(
         "rewrites/test_attention_mask_layout.py",
         "test_a_mask_with_strided_keys_is_made_contiguous",

@@ -17,6 +17,7 @@ from .captured.attention import fuse_attention
 from .captured.attention_layout import lay_out_queries
 from .captured.attention_mask_layout import lay_out_masks
 from .captured.attention_masks import simplify_masks
+from .captured.attention_splits import split_keys
 from .captured.batch_norms import keep_batch_norms
 from .graph.collective_waits import wait_for_all
 from .graph.effect_tokens import drop_tokens
@@ -100,6 +101,7 @@ CAPTURED = Stage(
         Step(fuse_attention, Switch.ATTENTION, "makes the op that the next three change"),
         Step(lay_out_queries, Switch.ATTENTION, "the strides of the query are those of the result"),
         Step(simplify_masks, Switch.ATTENTION, "a mask that is gone needs no layout"),
+        Step(split_keys, Switch.ATTENTION, "without a mask, or a causal one, the call splits keys itself"),
         Step(lay_out_masks, Switch.ATTENTION, "what other masks are left"),
         Step(keep_batch_norms, Switch.INFERENCE, "AOTAutograd would spell them out"),
     ),

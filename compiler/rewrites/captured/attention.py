@@ -55,7 +55,8 @@ from ...base.dataclass import dataclass
 from ...fx.new_node import new_node
 from ..rewriting import rewrite
 from .attention_layout import merges_heads
-from .attention_rows import FusedMask, added_mask, filled_mask, row_guard
+from .attention_rows import Emit, FusedMask, added_mask, filled_mask, row_guard
+from .attention_splits import Split, masked_attention, parts_of, split_attention
 from .known_values import KnownValues
 from .matching import example, rewrite_graphs
 from .memory import Memory
@@ -354,13 +355,15 @@ def _replace(graph: Graph, found: Attention) -> None:
         given = example(found.mask)
         for _ in range(4 - given.dim() if given is not None and mask is not None else 0):
             mask = emit("unsqueeze", mask, 0)
-        operands = [query, key, value]
-        if scores.dim() == 3:
-            operands = [emit("unsqueeze", operand, 0) for operand in operands]
-        how = {"is_causal": True} if fused.kind == "causal" else {"attn_mask": mask}
-        out = emit(F.scaled_dot_product_attention, *operands, **how, scale=float(found.scale))
-        if scores.dim() == 3:
-            out = emit("squeeze", out, 0)
+        out = _split(emit, found, q, query, key, value, mask)
+        if out is None:
+            operands = [query, key, value]
+            if scores.dim() == 3:
+                operands = [emit("unsqueeze", operand, 0) for operand in operands]
+            how = {"is_causal": True} if fused.kind == "causal" else {"attn_mask": mask}
+            out = emit(F.scaled_dot_product_attention, *operands, **how, scale=float(found.scale))
+            if scores.dim() == 3:
+                out = emit("squeeze", out, 0)
         if guard is not None:
             out = emit("add", out, guard)
         if not _merges_heads(last, q):
@@ -369,6 +372,24 @@ def _replace(graph: Graph, found: Attention) -> None:
     last.replace_all_uses_with(out)
     for step in found.steps:
         graph.erase_node(step)
+
+
+def _split(
+    emit: Emit, found: Attention, q: Tensor, query: Node, key: Node, value: Node, mask: Node | None
+) -> Node | None:
+    """Products over parts of the keys (``attention_splits.py``), where they are estimated to be faster."""
+    k, v, given = example(found.key), example(found.value), example(found.mask)
+    if mask is None or k is None or v is None or given is None or q.dim() != 4:
+        return None
+    if torch.is_autocast_enabled("cuda"):
+        return None
+    full = given.new_empty((1,) * (4 - given.dim()) + tuple(given.shape), dtype=q.dtype)
+    sizes = masked_attention(q, k.transpose(-2, -1), v, full, grouped=False)
+    parts = 1 if isinstance(sizes, str) else parts_of(sizes, q.device)
+    if isinstance(sizes, str) or parts == 1:
+        return None
+    by = Split(sizes, parts, float(found.scale), q.dtype, q.device.type)
+    return split_attention(emit, by, query, key, value, mask, full)
 
 
 def _merges_heads(out: Node, q: Tensor) -> bool:

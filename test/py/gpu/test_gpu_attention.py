@@ -1,0 +1,102 @@
+"""Attention on a CUDA device: what its kernels do with rows and keys that hold nothing finite, and keys that
+are split."""
+
+import math
+
+import pytest
+import torch
+from compiling import Compiled
+from torch import Tensor
+from torch.nn import functional as F
+
+pytestmark = [pytest.mark.gpu, pytest.mark.usefixtures("fresh_dynamo")]
+
+INF, NAN = math.inf, math.nan
+
+
+def operands(dtype=torch.bfloat16) -> list[Tensor]:
+    return [torch.randn(2, 4, 128, 64, device="cuda", dtype=dtype) for _ in range(3)]
+
+
+def no_mask(q, k, v, mask):
+    return (q @ k.mT * 0.125).softmax(-1) @ v
+
+
+def added(q, k, v, mask):
+    return (q @ k.mT * 0.125 + mask).softmax(-1) @ v
+
+
+def filled(q, k, v, mask):
+    return (q @ k.mT * 0.125).masked_fill(mask < 0, -INF).softmax(-1) @ v
+
+
+def causal(q, k, v, mask):
+    i = torch.arange(128, device=q.device)
+    return (q @ k.mT * 0.125).masked_fill(i > i[:, None], -INF).softmax(-1) @ v
+
+
+def masks(dtype=torch.bfloat16) -> dict[str, Tensor]:
+    keys = torch.zeros(2, 1, 1, 128, device="cuda", dtype=dtype)
+    keys[..., 100:] = -INF
+    closed = keys.clone()
+    closed[1] = -INF
+    rows = torch.zeros(128, 128, device="cuda", dtype=dtype)
+    rows[:, 100:], rows[2] = -INF, -INF
+    return {"keys": keys, "closed": closed, "rows": rows}
+
+
+ODD = {
+    "finite": lambda q, k, v: None,
+    "a masked key is NaN": lambda q, k, v: k[..., 120, :].fill_(NAN),
+    "a score is inf": lambda q, k, v: k[..., 1, 0].fill_(INF),
+    "a query is NaN": lambda q, k, v: q[..., 1, 0].fill_(NAN),
+}
+
+
+@pytest.mark.parametrize("odd", ODD)
+@pytest.mark.parametrize("mask", ["keys", "closed", "rows"])
+@pytest.mark.parametrize("form", [no_mask, added, filled, causal], ids=lambda form: form.__name__)
+def test_special_numbers(form, mask, odd):
+    given = [*operands(), masks()[mask]]
+    ODD[odd](*given[:3])
+    found, want = Compiled(form)(*given), form(*given)
+    torch.testing.assert_close(found, want, rtol=3e-2, atol=3e-2, equal_nan=True)
+
+
+@pytest.mark.parametrize("mask", ["keys", "closed", "rows"])
+@pytest.mark.parametrize("form", [added, filled], ids=lambda form: form.__name__)
+def test_gradients_of_rows_without_keys(form, mask):
+    given, bias = [x.requires_grad_() for x in operands()], masks()[mask]
+    found, want = (
+        torch.autograd.grad(f(*given, bias).float().square().sum(), given) for f in (Compiled(form), form)
+    )
+    for a, b in zip(found, want, strict=True):
+        torch.testing.assert_close(a, b, rtol=5e-2, atol=5e-2, equal_nan=True)
+
+
+def grouped(q, k, v, mask):
+    return F.scaled_dot_product_attention(q, k, v, attn_mask=mask, enable_gqa=True)
+
+
+def spelled_out(q, k, v, mask):
+    q = q.view(q.shape[0], k.shape[1], -1, q.shape[-1])
+    return ((q @ k.mT) * 0.0884 + mask).softmax(-1) @ v
+
+
+@pytest.mark.parametrize("boolean", [False, True])
+@pytest.mark.parametrize("form", [grouped, spelled_out], ids=lambda form: form.__name__)
+def test_split_keys(form, boolean):
+    q = torch.randn(1, 32, 1, 128, device="cuda", dtype=torch.bfloat16)
+    k, v = (torch.randn(1, 8, 32768, 128, device="cuda", dtype=torch.bfloat16) for _ in range(2))
+    seen = torch.arange(32768, device="cuda")[None, None, None] < 30000
+    mask = (
+        seen
+        if boolean and form is grouped
+        else torch.zeros_like(seen, dtype=q.dtype).masked_fill(~seen, -INF)
+    )
+    compiled = Compiled(form)
+    found = compiled(q, k, v, mask)
+    names = [launch.name for launch in compiled.graphs[0].launches]
+    assert not any("attention" in name for name in names), names
+    want = form(q.double(), k.double(), v.double(), mask if mask.dtype == torch.bool else mask.double())
+    torch.testing.assert_close(found.double(), want, rtol=2e-2, atol=2e-3)
