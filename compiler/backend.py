@@ -12,6 +12,7 @@ import torch
 
 from .base.collector import collector_paused
 from .base.options import Options
+from .base.versions import note_versions
 from .driver.cache_hit import hit_of_captured
 from .driver.profiler_range import leave_out_range
 from .driver.request import algorithms_of
@@ -30,6 +31,7 @@ def fuse(
     """The backend's entry point.  Raises ``OptionError`` on an unknown mode or option; what it returns runs
     the graph.
     """
+    note_versions()
     chosen = Options.of(options, mode)
     check_cache_dir(chosen)
     if not chosen.profiler_range:

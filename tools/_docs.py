@@ -16,9 +16,13 @@ from ..passes.registry import PASSES
 from ._dialect_docs import dialect_page
 from ._listing import summary
 from ._markdown import markdown, table
+from ._private_names import names_page
 from ._rewrite_docs import rewrites_page
 
 _HEADER = "<!-- Written by `python -m fuse_mlir.tools.gen_docs` from docstrings: edit those. -->\n\n"
+_NAMES_HEADER = (
+    "<!-- Written by `python -m fuse_mlir.tools.gen_docs` from tools/_private_names.py: edit that. -->\n\n"
+)
 #: A line of passes/pipeline.py: a pass' class, and the reason for its place.
 _STEP = re.compile(r"^\s+(?:\*\(\()?(?P<cls>[A-Z]\w*)\(.*\),\s+#\s*(?P<reason>.*)$", re.MULTILINE)
 _STAGE = re.compile(r'^\s+"(?P<level>\w+)": \(', re.MULTILINE)
@@ -30,6 +34,7 @@ def documents(folder: Path) -> dict[Path, str]:
         folder / "passes.md": passes_page(),
         folder / "dialect.md": dialect_page(_HEADER, folder.parent),
         folder / "rewrites.md": rewrites_page(_HEADER),
+        folder / "private-names.md": names_page(_NAMES_HEADER, folder.parent),
     }
 
 
