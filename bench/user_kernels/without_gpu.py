@@ -21,8 +21,8 @@ def triton_without_a_gpu() -> Iterator[None]:
     from triton.runtime import driver
 
     with (
-        mock.patch("torch.utils._triton.has_triton", lambda: True),
-        mock.patch("torch.utils._triton.has_triton_tensor_descriptor_host_tma", lambda: True),
+        mock.patch("torch.utils._triton.has_triton", lambda **_: True),
+        mock.patch("torch.utils._triton.has_triton_tensor_descriptor_host_tma", lambda **_: True),
         mock.patch.object(driver, "_active", _Driver()),
     ):
         yield

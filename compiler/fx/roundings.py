@@ -30,6 +30,8 @@ _aten = torch.ops.aten
 _HALVES = (torch.float16, torch.bfloat16)
 _CASTS = (_aten._to_copy.default, torch.ops.prims.convert_element_type.default)
 _ORDERS = (_aten.gt.Scalar, _aten.ge.Scalar, _aten.lt.Scalar, _aten.le.Scalar)
+_ORDERS_OF_TENSORS = (_aten.gt.Tensor, _aten.ge.Tensor, _aten.lt.Tensor, _aten.le.Tensor)
+_CONSTANTS = (_aten.scalar_tensor.default, _aten.full.default)
 _CHOICES = (_aten.where.self, _aten.masked_fill.Scalar, _aten.masked_fill.Tensor)
 _AGAIN = (CheckpointPolicy.MUST_RECOMPUTE, CheckpointPolicy.PREFER_RECOMPUTE)
 
@@ -99,10 +101,18 @@ def _decides(node: Node) -> bool:
         return False
     if value.is_floating_point() or value.is_complex():
         return False
-    if node.target in _ORDERS and all(user.target in _CHOICES for user in node.users):
+    if _orders_constant(node) and all(user.target in _CHOICES for user in node.users):
         return False
     op = _op_of_eager(node)
     return str(node.target) == op or any(_op_of_eager(user) != op for user in node.users)
+
+
+def _orders_constant(node: Node) -> bool:
+    """Whether a node asks whether values are larger than a number that the program has as such, or less."""
+    if node.target in _ORDERS:
+        return True
+    constants = [n for n in node.all_input_nodes if n.target in _CONSTANTS and not n.all_input_nodes]
+    return node.target in _ORDERS_OF_TENSORS and len(constants) == 1
 
 
 def _op_of_eager(node: Node) -> str:

@@ -34,6 +34,8 @@ _POLICY = re.compile(
     r"cachePolicy = #tt\.cache_policy<cache_modifier = (\w+), eviction_policy = evict_(\w+)>"
 )
 
+#: A barrier of Triton 3.8 and later.  It names the memory that it is about; one of the mirror is about all.
+_BARRIER = re.compile(r'"ttg\.barrier"\(\) (?:<\{.*?\}>|\{.*?\}) :')
 _DESCRIPTOR = re.compile(r"!tt\.tensordesc<(?!tensor<)([^>]*)>")
 _SPACE = re.compile(r"(!tt\.ptr<[^<>,]*), \d+>")
 #: The dictionaries of an op, behind its operands: its properties, then its other attributes.
@@ -68,6 +70,8 @@ def _line(line: str) -> str:
     """A line with the mirror's ops and types."""
     if "!tt." in line:
         line = _SPACE.sub(r"\1>", _DESCRIPTOR.sub(r"!tt.tensordesc<tensor<\1>>", line))
+    if '"ttg.barrier"' in line:
+        line = _BARRIER.sub('"gpu.barrier"() :', line)
     if '"tt.' in line:
         line = _POLICY.sub(lambda m: f"cache = {CACHE[m[1]]} : i32, evict = {EVICT[m[2]]} : i32", line)
         line = _DICTIONARIES.sub(lambda m: f" {{{m[1]}{', ' if m[2] else '}'}", line, count=1)

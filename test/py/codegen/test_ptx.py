@@ -15,6 +15,7 @@ import pytest
 import torch
 from torch import Tensor
 from torch._dynamo.backends.common import aot_autograd
+from versions import TRITON
 
 from fuse_mlir.bench.cases import GRAPHS
 from fuse_mlir.bench.cases_further import FURTHER
@@ -207,7 +208,8 @@ def test_a_fold_over_part_of_longer_rows_stays_in_the_thread() -> None:
     )
     assert accesses(loop, "ld") == {WIDE: 1}
     assert accesses(ptx, "ld") == {WIDE: 1, "b64": 1, "b16": 1}  # a label and its logit, once for each row
-    assert loop.count("ex2.approx") == 16 and "shfl" not in loop
+    functions = 16 if TRITON < (3, 8) else 9  # of 8 elements, with one correction for each, or for all
+    assert loop.count("ex2.approx") == functions and "shfl" not in loop
 
 
 def test_lanes_of_odd_rows_are_neighbours() -> None:

@@ -44,7 +44,7 @@ def launches():
 
     with (
         opaque_kernels(),
-        mock.patch("torch.utils._triton.has_triton", lambda: True),
+        mock.patch("torch.utils._triton.has_triton", lambda **_: True),
         mock.patch.object(triton.runtime.jit.JITFunction, "run", run),
         mock.patch.object(triton.runtime.autotuner.Autotuner, "run", run),
     ):

@@ -145,7 +145,7 @@ def test_collectives_are_not_recorded(group):
 
     with made_up_gpu(), torch.no_grad():
         compiled = Compiled(reduced, {"cudagraphs": True, "hardware": "h200"})
-        with pytest.raises(Exception, match="CUDA"):  # nothing can be recorded here
+        with pytest.raises(Exception, match=r"CUDA|NVIDIA driver"):  # nothing can be recorded here
             compiled(random(8, 8))
     reasons = {str(call) for graph in compiled.graphs for call in graph.unrecorded}
     assert any("other processes take part in it" in reason for reason in reasons)

@@ -148,8 +148,13 @@ def test_what_decides_is_rounded(decide):
     as_eager(lambda x, y: decide((x * y + x) * 1.7 - y), *arguments(F16, columns=64))
 
 
-def test_what_only_chooses_is_not():
-    compiled = Compiled(lambda x, y: torch.where(x * y > 0.3, x * y, y), {"rounding": "float32"})
+@pytest.mark.parametrize("limit", [0.3, torch.tensor(0.3)], ids=["number", "tensor"])
+def test_what_only_chooses_is_not(limit):
+    def function(x, y):
+        limited = limit if isinstance(limit, float) else torch.scalar_tensor(0.3, dtype=x.dtype)
+        return torch.where(x * y > limited, x * y, y)
+
+    compiled = Compiled(function, {"rounding": "float32"})
     compiled(*arguments(BF16))
     assert str(compiled.graphs[0].module).count("arith.truncf") == 1
 

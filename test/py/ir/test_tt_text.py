@@ -37,6 +37,10 @@ D = "!tt.tensordesc<{}>"
             '%d = "tt.make_tensor_descriptor_2"(%p, %n, %m, %s, %t) {padding = 1 : i32} '
             f": (!tt.ptr<f16>, i32, i32, i64, i64) -> {D.format('tensor<8x64xf16>')}",
         ),
+        # a barrier, as Triton spells it from 3.8 on, and before
+        ('"ttg.barrier"() <{addrSpace = 31 : i32}> : () -> ()', '"gpu.barrier"() : () -> ()'),
+        ('"ttg.barrier"() {addrSpace = 1 : i32} : () -> ()', '"gpu.barrier"() : () -> ()'),
+        ('"gpu.barrier"() : () -> ()',) * 2,
         # types as Triton 3.6 spells them, and memory spaces
         (f"^bb0(%d: {D.format('tensor<8xf16>')}):",) * 2,
         ("^bb0(%p: !tt.ptr<f16, 1>):", "^bb0(%p: !tt.ptr<f16>):"),
