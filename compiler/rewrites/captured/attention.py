@@ -26,7 +26,8 @@ It fires where
 
 It does not fire on active dropout, because the fused kernels draw other random numbers than eager mode; on a
 mask that fills in anything but -inf (for float32 and bfloat16 also the least number of the dtype), because a
-masked key then keeps a weight above 0 after the softmax; nor where algorithms must be deterministic.
+masked key then keeps a weight above 0 after the softmax; in a checkpoint without gradients, where torch
+refuses the op; nor where algorithms must be deterministic.
 
 Fused kernels choose the strides of their result.  A copy makes the result contiguous, as that of a product
 is, unless the only reader merges the heads.  A row whose every key is masked with -inf is NaN, as it is when
@@ -58,7 +59,7 @@ from .attention_layout import merges_heads
 from .attention_rows import Emit, FusedMask, added_mask, filled_mask, row_guard
 from .attention_splits import Split, masked_attention, parts_of, split_attention
 from .known_values import KnownValues
-from .matching import example, rewrite_graphs
+from .matching import example, recomputed_graphs, rewrite_graphs
 from .memory import Memory
 
 log = logging.getLogger(__name__)
@@ -113,6 +114,12 @@ class Attention:
     fused: FusedMask = FusedMask("none")
     steps: tuple[Node, ...] = ()
 
+    @property
+    def differentiated(self) -> bool:
+        """Whether gradients are asked for."""
+        values = [example(node) for node in (self.query, self.key, self.value, *self.steps)]
+        return any(value is not None and value.requires_grad for value in values)
+
 
 @rewrite(
     "attention",
@@ -123,10 +130,11 @@ def fuse_attention(gm: GraphModule) -> int:
 
     gm: as Dynamo hands it to a backend, with ``meta["example_value"]``.  It is changed in place.
     """
-    return rewrite_graphs(gm, _fuse)
+    recomputed = recomputed_graphs(gm)
+    return rewrite_graphs(gm, lambda graph: _fuse(graph, recomputed=graph in recomputed))
 
 
-def _fuse(graph: Graph) -> int:
+def _fuse(graph: Graph, *, recomputed: bool) -> int:
     softmax = any(_call(node)[0] == "softmax" for node in graph.nodes)
     if not softmax or torch.are_deterministic_algorithms_enabled():
         return 0
@@ -137,6 +145,9 @@ def _fuse(graph: Graph) -> int:
         found = recognize(node)
         if isinstance(found, str):
             log.debug("%s is no attention: %s", node.name, found)
+            continue
+        if recomputed and not found.differentiated:
+            log.debug("%s stays: torch refuses the op in a checkpoint without gradients", node.name)
             continue
         log.info("%s is the attention of %s, %s and %s", node.name, found.query, found.key, found.value)
         _replace(graph, found)
@@ -162,12 +173,11 @@ def recognize(node: Node) -> Attention | str:
 def _with_fused_mask(found: Attention, known: KnownValues) -> Attention | str:
     if found.mask is None:
         return found
-    values = [example(node) for node in (found.query, found.key, found.value, *found.steps)]
-    differentiated = any(value is not None and value.requires_grad for value in values)
+    differentiated = found.differentiated
     if found.filled is None:
         fused = added_mask(found.mask, known, differentiated=differentiated)
     else:
-        scores, (fill, hidden) = values[-1], found.filled
+        scores, (fill, hidden) = example(found.steps[-1]), found.filled
         assert scores is not None, "refused without example values"
         fused = filled_mask(found.mask, fill, hidden, scores, known, differentiated=differentiated)
     return fused if isinstance(fused, str) else replace(found, fused=fused)

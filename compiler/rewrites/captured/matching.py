@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
+import torch
 from torch import Tensor
 from torch.fx import Graph, GraphModule, Node
 
@@ -21,10 +22,23 @@ def rewrite_graphs(gm: GraphModule, rewrite: Callable[[Graph], int]) -> int:
     return count
 
 
+def recomputed_graphs(gm: GraphModule) -> set[Graph]:
+    """The graphs inside a captured graph that activation checkpointing may run twice."""
+    found: set[Graph] = set()
+    for module in gm.modules():
+        for node in module.graph.nodes if isinstance(module, GraphModule) else ():
+            if node.target is not torch.ops.higher_order.tag_activation_checkpoint:
+                continue
+            inside = getattr(module, str(node.args[0].target), None) if node.args else None
+            inner = inside.modules() if isinstance(inside, GraphModule) else ()
+            found |= {m.graph for m in inner if isinstance(m, GraphModule)}
+    return found
+
+
 def example(node: Any) -> Tensor | None:
     """The tensor that Dynamo computed the node with, of sizes only; None for anything else."""
     value = node.meta.get("example_value") if isinstance(node, Node) else None
     return value if isinstance(value, Tensor) else None
 
 
-__all__ = ["example", "rewrite_graphs"]
+__all__ = ["example", "recomputed_graphs", "rewrite_graphs"]

@@ -239,6 +239,7 @@ class Memory:
 
     def _storage(self, value: Tensor) -> Any:
         plain = type(value) in (FakeTensor, Tensor, torch.nn.Parameter) and value.layout is torch.strided
+        plain = plain and not torch._C._functorch.is_functorch_wrapped_tensor(value)
         return value.untyped_storage()._cdata if plain else self._CALLERS
 
     def _root(self, key: Any) -> Any:

@@ -11,6 +11,7 @@ from compiling import fused_attentions as fused
 from torch import Tensor
 from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.nn import functional as F
+from torch.utils.checkpoint import checkpoint
 
 import fuse_mlir
 from fuse_mlir.bench.accuracy import compare
@@ -321,6 +322,35 @@ NOT_FORMS = (
 @pytest.mark.parametrize("form", NOT_FORMS, ids=lambda form: form.__name__)
 def test_does_not_fire(form):
     assert fused(check(form, *operands(2, 3))) == 0
+
+
+@pytest.mark.parametrize("training", [False, True])
+def test_inside_a_checkpoint(training):
+    def form(q, k, v):
+        return checkpoint(plain, q, k, v, use_reentrant=False)
+
+    given = [x.requires_grad_(training) for x in operands(2, 3)]
+    compiled = Compiled(form)
+    found, want = compiled(*given), form(*given)
+    torch.testing.assert_close(found, want)
+    if training:
+        for a, b in zip(
+            *(torch.autograd.grad(out.square().sum(), given) for out in (found, want)), strict=True
+        ):
+            torch.testing.assert_close(a, b, rtol=1e-4, atol=1e-5)
+    text = str(compiled.graphs[0].module)
+    assert ("run_and_save_rng_state" in text) == training, (
+        "torch runs the op, which it takes for random, twice"
+    )
+    assert fused(compiled) == 0
+
+
+def test_under_vmap():
+    def form(q, k, v):
+        seen = torch.vmap(lambda i: torch.arange(5) <= i)(torch.arange(5))
+        return F.scaled_dot_product_attention(q, k, v, attn_mask=seen)
+
+    assert fused(check(form, *operands(2, 3, s=5))) == 1
 
 
 def test_scores_in_an_argument_are_written():
