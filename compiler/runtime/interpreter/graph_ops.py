@@ -168,7 +168,7 @@ def nested_step(
 
     def step(frame: Frame, operands: list[Any]) -> Sequence[Any]:
         results = own_storage(target(operands, frame.rng), operands)
-        frame.sizes.update({name: results[position] for name, position in symbols.items()})
+        frame.sizes.update({symbol: results[position] for symbol, position in symbols.items()})
         return [
             value if spec is None else _fit(name, i, value, spec, frame.sizes, shadow, False, location)
             for i, (value, spec) in enumerate(zip(results, specs, strict=True))

@@ -6,6 +6,7 @@ import subprocess
 import sys
 from dataclasses import fields
 
+import newest_triton
 import pytest
 from repository import ROOT
 from user_kernel_launches import Launch, parsed
@@ -71,10 +72,8 @@ def test_no_kernel_touches_memory_that_it_is_not_said_to(launch):
 
 
 def test_the_newest_triton_gives_the_same():
-    folders = sorted((ROOT / "build").glob("triton-*/triton"))
-    if not folders:
-        pytest.skip("no second Triton is in build/: `./run setup` fetches it")
-    found = [str(folders[-1].parent), *filter(None, [os.environ.get("PYTHONPATH")])]
+    newest_triton.require()
+    found = [str(newest_triton.FOLDER), *filter(None, [os.environ.get("PYTHONPATH")])]
     done = subprocess.run(
         [sys.executable, ROOT / "test/py/helpers/user_kernel_models.py", *SPELT_DIFFERENTLY],
         env=os.environ | {"PYTHONPATH": os.pathsep.join(found)},

@@ -1,6 +1,7 @@
 """`dataclass` of `compiler/base` against `dataclasses.dataclass`."""
 
 import dataclasses
+import sys
 from collections.abc import Callable
 from dataclasses import asdict, field, fields, replace
 from functools import cached_property
@@ -66,7 +67,8 @@ def test_instances_compare_and_print(make: Maker, frozen: bool) -> None:
     assert empty() == empty()
     assert repr(empty()) == f"{empty.__qualname__}()"
     nan = float("nan")
-    assert one(nan) == one(nan)  # the same object
+    if make is not dataclasses.dataclass or sys.version_info < (3, 13):  # it compares field by field since
+        assert one(nan) == one(nan)  # the same object
     assert one(1) != one(2)
     assert one(1) != empty()
     assert one(1).__eq__(several(1)) is NotImplemented

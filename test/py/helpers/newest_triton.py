@@ -18,12 +18,20 @@ NEWEST = re.findall(r"^newest_triton=(\S+)$", (ROOT / "run").read_text(encoding=
 FOLDER = ROOT / "build" / f"triton-{NEWEST}"
 
 
+def require() -> None:
+    """Skips the test where the newest Triton is not in build/, or was built for another Python."""
+    tags = [
+        line for wheel in FOLDER.glob("triton-*.dist-info/WHEEL") for line in wheel.read_text().splitlines()
+    ]
+    if not any(line.startswith(f"Tag: cp{sys.version_info[0]}{sys.version_info[1]}-") for line in tags):
+        pytest.skip(f"Triton {NEWEST} for this Python is not in build/: `./run setup` fetches it")
+
+
 def report(files: Sequence[Path], targets: Sequence[str] = ()) -> dict[str, Any]:
     """What `lit_kernels` prints for arguments where the newest Triton is found first; skips where there is
     none.
     """
-    if not (FOLDER / "triton").is_dir():
-        pytest.skip(f"Triton {NEWEST} is not in build/: `./run setup` fetches it")
+    require()
     found = [str(FOLDER), *filter(None, [os.environ.get("PYTHONPATH")])]
     flags = [f"--target={target}" for target in targets]
     done = subprocess.run(

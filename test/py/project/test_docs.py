@@ -1,6 +1,7 @@
 """What pages say of files, passes, options and dumps is so; `test_examples.py` runs the README's code."""
 
 import dataclasses
+import inspect
 import re
 from pathlib import Path
 
@@ -149,7 +150,7 @@ def test_what_a_pass_says_and_raises_is_on_the_page() -> None:
 
 
 def test_every_option_is_described_and_every_described_one_exists() -> None:
-    described = re.findall(r"^    (\w+): ", Options.__doc__, re.MULTILINE)
+    described = re.findall(r"^(\w+): ", inspect.cleandoc(Options.__doc__), re.MULTILINE)
     assert sorted(described) == sorted(f.name for f in dataclasses.fields(Options))
     table = re.search(r"^\| option \|.*?\n\n", PAGES[0].read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
     assert set(re.findall(r"^\| `(\w+)", table[0], re.MULTILINE)) <= set(described)
