@@ -16,6 +16,7 @@ from .base.versions import note_versions
 from .driver.cache_hit import hit_of_captured
 from .driver.profiler_range import leave_out_range
 from .driver.request import algorithms_of
+from .fx.torch_state import with_torch_switches
 from .runtime.cache.places import check_cache_dir
 
 __all__ = ["fuse"]
@@ -28,11 +29,11 @@ def fuse(
     mode: str | None = None,
     options: Mapping[str, Any] | None = None,
 ) -> Callable[..., Any]:
-    """The backend's entry point.  Raises ``OptionError`` on an unknown mode or option; what it returns runs
-    the graph.
+    """The backend's entry point.  Raises ``OptionError`` on an unknown mode or option, and on a switch of
+    torch that nothing here honours; what it returns runs the graph.
     """
     note_versions()
-    chosen = Options.of(options, mode)
+    chosen = with_torch_switches(Options.of(options, mode))
     check_cache_dir(chosen)
     if not chosen.profiler_range:
         leave_out_range()

@@ -1,12 +1,26 @@
-"""The settings of torch that tracing asks for, as text: two traces of one graph under equal texts are equal.
+"""The settings of torch: those that tracing asks for, as text, and those that ask for other numbers.
+
+Two traces of one graph under equal texts are equal.
 
 A graph of AOTAutograd names the ops that run.  A graph that Dynamo captured does not: these settings decide
 which kernel dispatch chooses for attention and batch norm, how ops decompose, and what factories default to.
+
+Who sets ``torch._inductor.config.batch_invariant`` expects it of what ``torch.compile`` makes, whichever
+backend makes it. A switch that one of our options stands for sets that option, which is in keys. Any other
+that promises more than this compiler does is an error, not silence. Switches that choose how Inductor
+schedules or measures say nothing about numbers and are left alone. A switch that the installed torch lacks
+asks for nothing.
 """
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
 
 import torch
 from torch._functorch import config as functorch_config
 from torch._inductor import config as inductor_config  # some decompositions are Inductor's
+
+from ..base.options import OptionError, Options
 
 
 def torch_state() -> str:
@@ -59,3 +73,60 @@ def rounds_float32(convolution: bool) -> bool:
     (``set_float32_matmul_precision``, ``allow_tf32``, ``fp32_precision``)."""
     backend = torch.backends.cudnn.conv if convolution else torch.backends.cuda.matmul
     return backend.fp32_precision == "tf32"
+
+
+#: Switch -> (the values that ask for it, the options that keep its promise).
+HONOURED: Mapping[str, tuple[frozenset[Any], Mapping[str, Any]]] = {
+    "emulate_precision_casts": (frozenset({True}), {"rounding": "eager"}),
+}
+
+#: Switch -> (the values that promise nothing, what this compiler does instead).
+REFUSED: Mapping[str, tuple[frozenset[Any], str]] = {
+    "batch_invariant": (
+        frozenset({False}),
+        "tiles, and the library's choice for a product, depend on all sizes, so bits of one sample may, too",
+    ),
+    "numerics": (
+        frozenset({"default"}),
+        "the options rounding='eager' and fp_fusion=False round as eager mode does, but functions and the "
+        "order of sums are this compiler's own",
+    ),
+    "strict_signed_zero": (frozenset({False}), "a maximum or minimum of zeros of both signs may be either"),
+    "eager_numerics.disable_ftz": (frozenset({False}), "exponentials flush subnormal numbers to zero"),
+    "eager_numerics.use_pytorch_libdevice": (
+        frozenset({False}),
+        "functions are those of Triton's libdevice",
+    ),
+}
+
+#: Refused only where CUDA graphs are recorded.
+_GRAPHS_ONLY: Mapping[str, tuple[frozenset[Any], str]] = {
+    "cudagraph_policy": (frozenset({None}), "what is recorded is decided by this compiler"),
+}
+
+
+def with_torch_switches(options: Options) -> Options:
+    """The options, with those set that a switch of torch asks for.
+
+    Raises OptionError for a switch that asks for what no option gives.
+    """
+    refused = {**REFUSED, **_GRAPHS_ONLY} if options.cudagraphs else REFUSED
+    for name, (harmless, instead) in refused.items():
+        value = _value(name)
+        if value is not None and value not in harmless:
+            raise OptionError(
+                f"torch._inductor.config.{name} is {value!r}, which the backend fuse does not give: {instead}"
+                f". Set it back for this call (torch._inductor.config.patch)"
+            )
+    for name, (asking, kept) in HONOURED.items():
+        if _value(name) in asking:
+            options = replace(options, **kept)
+    return options
+
+
+def _value(name: str) -> Any:
+    """The switch's value; None where torch has none."""
+    found: Any = inductor_config
+    for part in name.split("."):
+        found = getattr(found, part, None)
+    return found
