@@ -25,9 +25,9 @@ It fires where
 5. torch has a fused kernel for that dtype, head size and device, as accurate as the products it replaces.
 
 It does not fire on active dropout, because the fused kernels draw other random numbers than eager mode; on a
-mask that fills in anything but -inf (for float32 and bfloat16 also the least number of the dtype), because a
-masked key then keeps a weight above 0 after the softmax; in a checkpoint without gradients, where torch
-refuses the op; nor where algorithms must be deterministic.
+mask that fills in anything but -inf, because a masked key then keeps a weight, if only where no score is
+larger; in a checkpoint without gradients, where torch refuses the op; nor where algorithms must be
+deterministic.
 
 Fused kernels choose the strides of their result.  A copy makes the result contiguous, as that of a product
 is, unless the only reader merges the heads.  A row whose every key is masked with -inf is NaN, as it is when
@@ -177,9 +177,9 @@ def _with_fused_mask(found: Attention, known: KnownValues) -> Attention | str:
     if found.filled is None:
         fused = added_mask(found.mask, known, differentiated=differentiated)
     else:
-        scores, (fill, hidden) = example(found.steps[-1]), found.filled
+        scores, (_, hidden) = example(found.steps[-1]), found.filled
         assert scores is not None, "refused without example values"
-        fused = filled_mask(found.mask, fill, hidden, scores, known, differentiated=differentiated)
+        fused = filled_mask(found.mask, hidden, scores, known, differentiated=differentiated)
     return fused if isinstance(fused, str) else replace(found, fused=fused)
 
 
@@ -309,12 +309,7 @@ def _mask_refusal(found: Attention, q: Tensor, scores: Tensor) -> str | None:
         return "the mask is broadcast over the keys or needs a gradient"
     if found.filled is None:
         return None if mask.dtype == q.dtype else "the mask has another dtype"
-    absorbing = q.dtype in (
-        torch.float32,
-        torch.bfloat16,
-    )  # adding a score to their lowest number changes nothing
-    lowest = found.filled[0] == torch.finfo(q.dtype).min and absorbing
-    if mask.dtype == torch.bool and (found.filled[0] == -float("inf") or lowest):
+    if mask.dtype == torch.bool and found.filled[0] == -float("inf"):
         return None
     return "the mask fills in a finite number: masked keys keep a weight above 0"
 

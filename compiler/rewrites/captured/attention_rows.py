@@ -58,9 +58,9 @@ def added_mask(mask: Node, known: KnownValues, *, differentiated: bool) -> Fused
 
 
 def filled_mask(
-    mask: Node, fill: float, hidden: bool, scores: Tensor, known: KnownValues, *, differentiated: bool
+    mask: Node, hidden: bool, scores: Tensor, known: KnownValues, *, differentiated: bool
 ) -> FusedMask | str:
-    """Of a bool mask where scores are filled in with ``fill``, or why there is none.
+    """Of a bool mask where scores are filled in with -inf, or why there is none.
 
     hidden: whether the mask is true where they are.  scores: an example, ``[.., t, s]``.
     """
@@ -73,7 +73,7 @@ def filled_mask(
         return "masked scores are replaced, which no kernel does with a mask that is data"
     if differentiated:
         return "the gradient of the query reads masked keys"
-    return FusedMask("keys", fill > -float("inf"))
+    return FusedMask("keys", every_row=False)
 
 
 @unset_fake_temporarily()

@@ -321,3 +321,17 @@ def test_equal_elements_have_no_variance(shape, dim):
     exact, centre = torch.var_mean(x.double(), dim)
     torch.testing.assert_close(variance[3:].double(), exact[3:], rtol=3e-4, atol=0)
     torch.testing.assert_close(mean[3:].double(), centre[3:], rtol=1e-6, atol=0)
+
+
+def test_arguments_that_get_other_memory():
+    def soft_update(p, q):
+        p.data = p.data * 0.9 + q.data * 0.1
+        return (p * q).sum(0)
+
+    call, _ = compiled(soft_update)
+    given = [torch.randn(64, 64, device="cuda") for _ in range(2)]
+    expected = [x.clone() for x in given]
+    for _ in range(3):
+        torch.testing.assert_close(call(*given), soft_update(*expected))
+        call(*(torch.randn(64, 64, device="cuda") for _ in range(2)))  # whose memory must be other memory
+        torch.testing.assert_close(given, expected)

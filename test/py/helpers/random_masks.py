@@ -63,7 +63,27 @@ def _by_foreach(m: Tensor, value: Any) -> None:
     torch._foreach_copy_([m], [torch.full_like(m, value)])
 
 
+@torch.library.custom_op("fuse_test_masks::fill", mutates_args={"m"})
+def _fill(m: Tensor, value: float) -> None:
+    m.fill_(value)
+
+
+def _by_numpy(m: Tensor, value: Any) -> None:
+    m.detach().numpy()[...] = value
+
+
+def _by_where(m: Tensor, value: Any) -> None:
+    if m.is_contiguous():
+        torch.where(torch.ones_like(m, dtype=torch.bool), torch.full_like(m, value), m, out=m)
+    else:
+        m.fill_(value)
+
+
 WRITERS: dict[str, Writer] = {
+    "custom": lambda m, value: _fill(m, float(value)),
+    "numpy": _by_numpy,
+    "where": _by_where,
+    "index_fill_": lambda m, value: m.index_fill_(0, torch.zeros(1, dtype=torch.long), value),
     "fill_": lambda m, value: m.fill_(value),
     "zero_": lambda m, value: m.zero_(),
     "function": lambda m, value: torch.fill_(m, value),

@@ -148,14 +148,14 @@ def filled(q, k, v, mask, value, keep):
 @pytest.mark.parametrize("keep", [False, True])
 @pytest.mark.parametrize("shape", [(2, 1, 1, 7), (1, 7), (7,), (2, 1, 5, 7), (5, 7)], ids=str)
 def test_filled_mask(shape, value, keep):
-    """Hidden keys that are the same for all queries are fused; a mask of its own for each query is not."""
+    """Keys that are hidden with -inf from all queries alike are fused; other masks that are data are not."""
     mask = torch.rand(*shape) < 0.5
     mask[..., 0] = keep
     if value > -math.inf and len(shape) > 2:
         mask[0, :, -1] = not keep  # a row without keys: all of them weigh the same
     one_for_all = len(shape) == 1 or shape[-2] == 1
     compiled = check(lambda q, k, v, mask: filled(q, k, v, mask, value, keep), *operands(2, 3), mask)
-    assert fused(compiled) == one_for_all
+    assert fused(compiled) == (one_for_all and value == -math.inf)
 
 
 @pytest.mark.parametrize("value", FILLERS, ids=["inf", "lowest"])
@@ -167,7 +167,9 @@ def test_filled_causal_mask(value, keep):
         return filled(q, k, v, ~hidden if keep else hidden, value, keep)
 
     compiled = check(form, *operands(2, 3, s=5))
-    assert fused(compiled) == 1
+    assert fused(compiled) == (value == -math.inf)
+    if value > -math.inf:
+        return
     module = str(compiled.graphs[0].module)
     assert re.search(r"fuse.args = \[.*, true\].*aten._scaled_dot_product", module), (
         "is_causal is the last argument"
@@ -322,6 +324,11 @@ NOT_FORMS = (
 @pytest.mark.parametrize("form", NOT_FORMS, ids=lambda form: form.__name__)
 def test_does_not_fire(form):
     assert fused(check(form, *operands(2, 3))) == 0
+
+
+@pytest.mark.parametrize("sizes", [{"s": 0}, {"t": 0}], ids=["no keys", "no queries"])
+def test_nothing_to_attend(sizes):
+    assert fused(check(plain, *operands(2, 3, **sizes))) == 0
 
 
 @pytest.mark.parametrize("training", [False, True])

@@ -32,6 +32,10 @@ def filled(q, k, v, mask):
     return (q @ k.mT * 0.3).masked_fill(mask < 0, -INF).softmax(-1) @ v
 
 
+def filled_with_least(q, k, v, mask):
+    return (q @ k.mT * 0.3).masked_fill(mask < 0, torch.finfo(q.dtype).min).softmax(-1) @ v
+
+
 def causal(q, k, v, mask):
     k, v = k[..., :5, :], v[..., :5, :]
     i = torch.arange(5)
@@ -67,6 +71,7 @@ ODD = {
     "the first key is -inf": lambda q, k, v: k[..., 0, 0].fill_(-INF),
     "all keys are -inf": lambda q, k, v: k[..., 0].fill_(-INF),
     "a query is NaN": lambda q, k, v: q[..., 1, 0].fill_(NAN),
+    "a query is inf": lambda q, k, v: (q[..., 1, 0].fill_(INF), k[..., :4, 0].abs_().neg_()),
     "a query is -inf": lambda q, k, v: q[..., 1, 0].fill_(-INF),
     "the cache is unused": lambda q, k, v: (k[..., 4:, :].fill_(NAN), v[..., 4:, :].fill_(0)),
 }
@@ -74,7 +79,9 @@ ODD = {
 
 @pytest.mark.parametrize("odd", ODD)
 @pytest.mark.parametrize("mask", masks())
-@pytest.mark.parametrize("form", [no_mask, added, filled, causal], ids=lambda form: form.__name__)
+@pytest.mark.parametrize(
+    "form", [no_mask, added, filled, filled_with_least, causal], ids=lambda form: form.__name__
+)
 def test_special_numbers(form, mask, odd):
     if form in (no_mask, causal) and mask != "keys":
         pytest.skip("the mask is not read")
@@ -83,7 +90,8 @@ def test_special_numbers(form, mask, odd):
     compiled = Compiled(form)
     found, want = compiled(*given), form(*given)
     torch.testing.assert_close(found, want, rtol=1e-4, atol=1e-5, equal_nan=True)
-    assert fused(compiled) == (form is not filled or mask in ("keys", "closed"))
+    stays = form is filled_with_least or (form is filled and mask not in ("keys", "closed"))
+    assert fused(compiled) != stays
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16], ids=str)
