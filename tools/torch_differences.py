@@ -19,6 +19,8 @@ from typing import Any
 from ._private_names import package_sources
 
 _COLLECTIVES = ("_c10d_functional", "_c10d_functional_autograd", "c10d_functional", "symm_mem", "_dtensor")
+#: Overloads of named tensors, which no graph holds.
+_NAMED = re.compile(r"\.\w*(?:names|dimname)\w*$", re.IGNORECASE)
 _PACKET = re.compile(r"\b(?:aten|prims|prim|inductor|quantized|quantized_decomposed)\.(\w+)")
 
 
@@ -40,7 +42,7 @@ def differences(old: Mapping[str, Any], new: Mapping[str, Any], sources: str) ->
     """The lines about what ``_torch_facts`` says of two versions, and the text of this package's sources."""
     packets = {match[0] for match in _PACKET.finditer(sources)}
     yield "ops that the sources name:"
-    yield from _schemas(old["ops"], new["ops"], lambda name: name.rpartition(".")[0] in packets)
+    yield from _schemas(old["ops"], new["ops"], lambda name: _packet(name) in packets)
     yield "functional collectives:"
     yield from _schemas(
         old["ops"], new["ops"], lambda name: name.startswith(tuple(f"{c}." for c in _COLLECTIVES))
@@ -52,6 +54,11 @@ def differences(old: Mapping[str, Any], new: Mapping[str, Any], sources: str) ->
     yield "switches:"
     for name in sorted(set(old["settings"]) ^ set(new["settings"])):
         yield f"  {'new' if name in new['settings'] else 'gone'}: {name}"
+
+
+def _packet(name: str) -> str:
+    """The packet of an overload; "" for one of named tensors."""
+    return "" if _NAMED.search(name) else name.rpartition(".")[0]
 
 
 def _schemas(old: Mapping[str, str], new: Mapping[str, str], chosen: Callable[[str], bool]) -> Iterator[str]:

@@ -11,6 +11,7 @@ OLD = {
         "aten.mul.default": "aten::mul(Tensor self) -> Tensor",
         "aten.sub.default": "aten::sub(Tensor self) -> Tensor",
         "aten.nobody.default": "aten::nobody(Tensor self) -> Tensor",
+        "aten.add.dim_DimnameList": "aten::add.dim_DimnameList(Tensor self, str dim) -> Tensor",
     },
     "higher_order": ["cond"],
     "settings": ["torch.backends.a"],
