@@ -192,6 +192,29 @@ def test_another_compiler_has_other_programs(monkeypatch: Any) -> None:
         assert program_key(gm, (), Options(), "cuda:0") != before
 
 
+@pytest.mark.parametrize(
+    "name, value",
+    [
+        ("DISABLE_PTXAS_OPT", "1"),
+        ("PTXAS_OPTIONS", "-O0"),
+        ("DISABLE_LLVM_OPT", "1"),
+        ("TRITON_PTXAS_PATH", "/x"),
+    ],
+)
+def test_other_settings_of_triton_have_other_programs(
+    tmp_path: Path, monkeypatch: Any, name: str, value: str
+) -> None:
+    """What was compiled under them is not taken without them, nor the other way round."""
+    monkeypatch.delenv(name, raising=False)
+    cached = []
+    for setting in (value, None, value, None):
+        with monkeypatch.context() as now:
+            if setting is not None:
+                now.setenv(name, setting)
+            cached.append(compiled(tmp_path).cached)
+    assert cached == [False, False, True, True]
+
+
 @pytest.mark.parametrize("source", ["compiler/mlir.py", "passes/pipeline.py"])
 def test_other_sources_of_the_compiler_are_another_compiler(monkeypatch: Any, source: str) -> None:
     read, before = Path.read_bytes, program_cache._versions.__wrapped__()
