@@ -69,6 +69,11 @@ TESTS = {
     "collective-waits": RewriteTests(
         "rewrites/test_collective_waits.py", "test_a_collective_gets_a_wait", "test_left_alone"
     ),
+    "complex-pairs": RewriteTests(
+        "rewrites/test_complex_pairs.py",
+        "test_rotary_embeddings_are_one_kernel_each",
+        "test_what_torch_computes",
+    ),
     "one-hot": RewriteTests(
         "rewrites/test_one_hot.py", "test_a_row_with_one_element_is_not_summed", "test_other_sums_stay"
     ),

@@ -19,6 +19,12 @@ keep_whole(
 )
 
 keep_whole(
+    "views of the same bytes: only torch makes a tensor of another type of them, which costs no launch",
+    "aten.view_as_real.default", "aten.view_as_complex.default", "aten._conj.default",
+    "aten._neg_view.default",
+)  # fmt: skip
+
+keep_whole(
     "sizes and numbers that the host reads",
     "aten._local_scalar_dense.default", "aten.sym_size.int", "aten.sym_stride.int", "aten.sym_numel.default",
     "aten.sym_storage_offset.default",

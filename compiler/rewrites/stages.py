@@ -20,6 +20,7 @@ from .captured.attention_masks import simplify_masks
 from .captured.attention_splits import split_keys
 from .captured.batch_norms import keep_batch_norms
 from .graph.collective_waits import wait_for_all
+from .graph.complex_pairs import compute_pairs
 from .graph.effect_tokens import drop_tokens
 from .graph.embedding_gradients import compact_embedding_gradients
 from .graph.flex_attention import compile_flex_attention
@@ -132,6 +133,7 @@ GRAPH = Stage(
     (
         Step(separate_waits, Switch.ALWAYS, "first: all that follows knows waits for one tensor"),
         Step(wait_for_all, Switch.ALWAYS, "all others ask until when operands are read"),
+        Step(compute_pairs, Switch.ALWAYS, "what follows looks at ops of real tensors"),
         Step(repeat_elements, Switch.ALWAYS, "in inference there is no joint graph"),
         Step(sink_gathers, Switch.ALWAYS, "in inference there is no joint graph"),
         Step(sum_one_hots, Switch.ALWAYS, "the gradient of cross-entropy"),

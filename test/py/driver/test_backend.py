@@ -235,7 +235,7 @@ def test_an_op_that_is_not_generated_runs_as_itself_and_is_counted():
     assert any("fuse_test.mystery" in remark.message for remark in graph.remarks.items)
 
 
-def test_complex_numbers_fall_back():
+def test_spectra():
     check(lambda x: torch.fft.rfft(x).abs() + 1, torch.randn(4, 8))
 
 

@@ -266,7 +266,8 @@ def test_complex_numbers_pass_through_externs() -> None:
     graph = imported(
         capture(lambda x: aten.view_as_real.default(aten.mul.Tensor(aten.view_as_complex.default(x), 2)), x)
     )
-    assert "complex<f32>" in str(graph.module) and len(graph.fallbacks) == 3
+    assert "complex<f32>" in str(graph.module)
+    assert [f.target for f in graph.fallbacks] == ["aten.mul.Tensor"]
     torch.testing.assert_close(outputs(graph, [x]), x * 2)
 
 

@@ -1,0 +1,272 @@
+"""Complex arithmetic as pairs of reals: the numbers of eager, its strides, and how much is compiled."""
+
+import itertools
+import math
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import torch
+from compiling import Compiled
+from torch import Tensor
+from torch.fx.experimental.proxy_tensor import make_fx
+
+from fuse_mlir.compiler.rewrites.graph.complex_pairs import compute_pairs
+
+aten = torch.ops.aten
+pytestmark = pytest.mark.usefixtures("fresh_dynamo")
+
+
+def z(*shape: int, dtype: torch.dtype = torch.complex64) -> Tensor:
+    return torch.randn(shape, dtype=dtype)
+
+
+def copied(value: Any) -> Any:
+    """A copy with the same strides, conjugated where the value is."""
+    if not isinstance(value, Tensor):
+        return value
+    if value.is_conj():
+        return copied(value.conj()).conj()
+    copy = torch.empty_strided(value.shape, value.stride(), dtype=value.dtype).copy_(value.detach())
+    return copy.requires_grad_(value.requires_grad)
+
+
+def same(function: Callable[..., Any], *args: Any, dynamic: bool = False, **options: Any) -> Compiled:
+    """Asserts that compiling changes neither results nor what is written, by value, dtype and strides."""
+    compiled = Compiled(function, options, dynamic)
+    given, expected = [copied(a) for a in args], [copied(a) for a in args]
+    found, want = compiled(*given), function(*expected)
+    if not isinstance(found, tuple):
+        found, want = (found,), (want,)
+    for a, b in zip((*found, *given), (*want, *expected), strict=True):
+        if not isinstance(b, Tensor):
+            continue
+        torch.testing.assert_close(a, b, equal_nan=True)
+        assert a.is_conj() == b.is_conj()
+        if b.numel():
+            kept = [(n, s) for n, s in zip(b.shape, b.stride(), strict=True) if n > 1]
+            assert [(n, s) for n, s in zip(a.shape, a.stride(), strict=True) if n > 1] == kept
+    return compiled
+
+
+def rotated(x: Tensor, angles: Tensor) -> Tensor:
+    turned = torch.view_as_complex(x.float().reshape(*x.shape[:-1], -1, 2)) * angles
+    return torch.view_as_real(turned).flatten(3).type_as(x)
+
+
+def rope(q: Tensor, k: Tensor, angles: Tensor) -> tuple[Tensor, Tensor]:
+    return rotated(q, angles), rotated(k, angles)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+@pytest.mark.parametrize("dynamic", [False, True])
+def test_rotary_embeddings_are_one_kernel_each(dtype: torch.dtype, dynamic: bool) -> None:
+    q, k = (torch.randn(2, 4, 8, 16).to(dtype) for _ in range(2))
+    compiled = same(
+        rope, q, k, torch.polar(torch.ones(8, 8), torch.randn(8, 8)), dynamic=dynamic, strict=True
+    )
+    [graph] = compiled.graphs
+    assert graph.launches_after <= 2 and graph.externs == 1 and not graph.fallbacks
+
+
+def test_gradients_of_rotary_embeddings() -> None:
+    x = torch.randn(2, 4, 8, 16, requires_grad=True)
+    angles = torch.polar(torch.ones(8, 8), torch.randn(8, 8))
+    compiled = Compiled(lambda x: rotated(x, angles), {"strict": True})
+    (found,) = torch.autograd.grad(compiled(x).square().sum() * 0.5, x)
+    torch.testing.assert_close(found, x.detach())  # a rotation
+    assert [g.launches_after for g in compiled.graphs] == [1, 1]
+
+
+COMPILED: dict[str, tuple[Callable[..., Any], ...]] = {
+    "mul": (lambda a, b: a * b,),
+    "by a real tensor": (lambda a, b: a * b.real + b.imag - a,),
+    "by numbers": (lambda a, b: (a * 2, a * 1j, a + (1 + 2j), 3 - a, a / (1 - 3j), a / 4, a * 2.5),),
+    "alpha": (lambda a, b: (torch.add(a, b, alpha=2), torch.sub(a, b, alpha=1 + 2j)),),
+    "div": (lambda a, b: (a / b, 1 / a, a.reciprocal(), a / b.real, b.real / a),),
+    "conj": (lambda a, b: (a.conj() * b, a.conj().imag * 2, a.conj().conj() + b, a.conj().resolve_conj()),),
+    "parts": (lambda a, b: ((a * b).real * 2, (a * b).imag, a.real + b.imag),),
+    "sizes": (lambda a, b: (a.abs(), a.contiguous().angle() * 2, (b * b).abs(), a.sgn()),),
+    "made": (lambda a, b: (torch.polar(a.abs(), b.real), torch.complex(a.real, b.imag) * 2),),
+    "exp": (lambda a, b: (a.exp(), a.log(), a.sqrt(), (-a * a).sqrt()),),
+    "angles": (lambda a, b: (a.sin(), a.cos(), a.sinh(), a.cosh()),),
+    "powers": (lambda a, b: (a**2, a**3, a.square(), a**-1),),
+    "compared": (lambda a, b: (a == b, a != a, a == 1j, (a == a.clone()).sum()),),
+    "tests": (lambda a, b: (a.isnan(), (a / 0 * 0).isnan(), a.isfinite()),),
+    "where": (lambda a, b: (torch.where(a.real > 0, a, b), torch.where(a.real > 0, a, 0.0)),),
+    "masked": (lambda a, b: a.masked_fill(a.real > 0, 2j) * b,),
+    "sums": (lambda a, b: ((a * b).sum(), (a * b).mean(0), a.sum(1, keepdim=True), a.mean()),),
+    "running": (lambda a, b: (a * 2).cumsum(1),),
+    "cast": (lambda a, b: ((a.real * 2).to(a.dtype) * b, a.to(torch.complex128) * 2, a.real + 1j),),
+    "moved": (lambda a, b: (torch.cat([a, b]) * 2, torch.stack([a, b.conj()]) + 1, a.flip(0) * 2),),
+    "read": (lambda a, b: (a[torch.tensor([1, 0, 1])] * b[:1], a.index_select(1, torch.tensor([2, 0]))),),
+    "views": (lambda a, b: ((a * b).t() + 1, (a * b).reshape(-1)[1:5], (a + b)[:, None].expand(-1, 2, -1)),),
+    "pieces": (lambda a, b: tuple(p * 2 for p in (a * b).split(2, 1)) + (a.unbind(0)[1] * 3,),),
+    "filled": (lambda a, b: (a + torch.zeros_like(a), torch.full_like(a, 2j) * b, torch.ones_like(b)),),
+    "as real": (lambda a, b: (torch.view_as_real(a * b), torch.view_as_real((a * b).t()) * 2),),
+    "permuted": (lambda a, b: (a.t() * 2, a.t().exp(), (a.t() * 2).conj()),),
+}  # fmt: skip
+OPERANDS = {
+    "plain": lambda d: (z(3, 4, dtype=d), z(3, 4, dtype=d)),
+    "strided": lambda d: (z(4, 3, dtype=d).t(), z(3, 8, dtype=d)[:, ::2]),
+    "conjugated": lambda d: (z(3, 4, dtype=d).conj(), z(4, 3, dtype=d).mH),
+}
+
+
+@pytest.mark.parametrize("case", COMPILED)
+@pytest.mark.parametrize("operands", OPERANDS)
+@pytest.mark.parametrize("dtype", [torch.complex64, torch.complex128])
+def test_ops(case: str, operands: str, dtype: torch.dtype) -> None:
+    torch.manual_seed(0)
+    same(COMPILED[case][0], *OPERANDS[operands](dtype))
+
+
+@pytest.mark.parametrize("case", COMPILED)
+def test_no_op_of_the_table_is_left_to_torch(case: str) -> None:
+    compiled = same(COMPILED[case][0], z(3, 4), z(3, 4))
+    assert [f.target for g in compiled.graphs for f in g.fallbacks] == []
+
+
+@pytest.mark.parametrize("case", ["mul", "div", "conj", "sums", "exp", "views", "by numbers", "sizes"])
+def test_sizes_that_change(case: str) -> None:
+    compiled = same(COMPILED[case][0], z(3, 6), z(3, 6), dynamic=True)
+    args = z(5, 7), z(5, 7)
+    found, want = compiled(*args), COMPILED[case][0](*args)
+    torch.testing.assert_close(found, want)
+
+
+@pytest.mark.parametrize("shape", [(), (0,), (1,), (0, 3), (1, 4), (3, 1)])
+def test_small_shapes(shape: tuple[int, ...]) -> None:
+    same(
+        lambda a, b: (a * b, a.conj() + b, (a / b).abs(), a.sum(), torch.view_as_real(a * 2)),
+        z(*shape),
+        z(*shape),
+    )
+
+
+def test_broadcast_operands() -> None:
+    same(
+        lambda a, b, c: (a * b + c, torch.complex(b.real, c.real)), z(3, 1), z(1, 4), z(()) if False else z(1)
+    )
+
+
+SPECIAL = [0.0, -0.0, 1.0, -2.0, math.inf, -math.inf, math.nan, 1e30, 1e-30]
+GRID = torch.tensor([complex(a, b) for a, b in itertools.product(SPECIAL, SPECIAL)])
+
+
+@pytest.mark.parametrize(
+    ("name", "function"),
+    [
+        ("mul", lambda a, b: a * b),
+        ("mul by a real", lambda a, b: a * b.real),
+        ("add", lambda a, b: a + b),
+        ("abs", lambda a, b: a.abs()),
+        ("angle", lambda a, b: a.angle()),
+        ("equal", lambda a, b: a == b),
+        ("sgn of finite numbers", lambda a, b: torch.where(a.isfinite(), a, 1).sgn()),
+        ("conj", lambda a, b: a.conj() * 1),
+        ("isnan", lambda a, b: (a.isnan(), a.isinf(), a.isfinite())),
+    ],
+)
+def test_infinities_and_missing_numbers(name: str, function: Callable[..., Any]) -> None:
+    same(function, GRID[:, None].expand(-1, len(GRID)).contiguous(), GRID.expand(len(GRID), -1).contiguous())
+
+
+def test_nothing_overflows_on_the_way() -> None:
+    """Not even where eager does: its division by two numbers of this size overflows."""
+
+    def function(a: Tensor) -> tuple[Tensor, ...]:
+        return (a * 0.5).abs(), a / a, a / (2e38 + 2e38j), a.sqrt(), a / a.real
+
+    large = torch.tensor([3e38 + 1e38j, 1e-30 + 1e-30j, 2e38 - 2e38j])
+    for found, want in zip(Compiled(function)(large), function(large.to(torch.complex128)), strict=True):
+        torch.testing.assert_close(found.to(want.dtype), want, rtol=1e-5, atol=1e-30)
+
+
+def test_division_by_zero() -> None:
+    same(
+        lambda a, b: a / b, torch.tensor([1 + 1j, -1 + 0j, 0j, 2 - 3j]), torch.zeros(4, dtype=torch.complex64)
+    )
+
+
+def written_parts(x: Tensor) -> Tensor:
+    x.real.mul_(2)
+    torch.view_as_real(x)[..., 0] += 1
+    x.imag.copy_(x.real)
+    return x * 1j
+
+
+def test_what_is_written_through_views() -> None:
+    for x in (z(4), z(3, 4).t()):
+        same(written_parts, x)
+    same(lambda a: a.mul_(2j) * 1, z(4).conj())
+    same(lambda a, b: a.mul_(b).add_(1j), z(3, 4), z(3, 4))
+    same(lambda a, b: a[1:].copy_(b[1:] * 2), z(3, 4), z(3, 4))
+
+
+def test_results_that_are_views() -> None:
+    x = z(3, 4)
+    compiled = Compiled(lambda a: (a.conj(), a.real, a.t(), a * 2))
+    conjugate, real, turned, _ = compiled(x)
+    x.mul_(3)
+    torch.testing.assert_close(conjugate, x.conj())
+    torch.testing.assert_close(real, x.real)
+    torch.testing.assert_close(turned, x.t())
+
+
+def test_around_what_torch_computes() -> None:
+    """FFTs and products of matrices stay calls; what is before and behind them fuses."""
+    compiled = same(lambda x, w: torch.fft.irfft(torch.fft.rfft(x * 2) * w * 2 + 1j), torch.randn(4, 8), z(5))
+    assert {f.target.split(".")[1] for g in compiled.graphs for f in g.fallbacks} <= {"_fft_r2c", "_fft_c2r"}
+    same(lambda a, b: ((a * 2) @ (b.mH + 1)).abs() + 1, z(3, 4), z(5, 4))
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda a: (a * a.conj()).real.sum(),
+        lambda a: (a.exp() / (a + 2)).abs().sum(),
+        lambda a: torch.view_as_real(a.sgn() * a).square().sum(),
+        lambda a: torch.polar(a.abs(), a.angle()).imag.sum(),
+        lambda a: (a.cos() * a.sqrt() + a.log() + a**2).real.sum(),
+        lambda a: torch.fft.fft(a * 2j).abs().sum(),
+        lambda a: torch.where(a.real > 0, a, a.conj() * 2j).abs().sum(),
+        lambda a: torch.cat([a, a * a])[1:].imag.square().sum(),
+    ],
+)
+def test_gradients(function: Callable[[Tensor], Tensor]) -> None:
+    torch.manual_seed(0)
+    x = z(3, 4).requires_grad_()
+    exact = x.detach().to(torch.complex128).requires_grad_()
+    (found,) = torch.autograd.grad(Compiled(function)(x), x)
+    (want,) = torch.autograd.grad(function(exact), exact)
+    torch.testing.assert_close(found.to(torch.complex128), want, rtol=1e-4, atol=1e-4)
+
+
+def graph_of(function: Callable[..., Any], *args: Tensor) -> torch.fx.GraphModule:
+    return make_fx(function, tracing_mode="fake")(*args)
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda a: aten.prod.default(a),
+        lambda a: aten.pow.Tensor_Scalar(a, 0.3),
+        lambda a: aten.tanh.default(a),
+        lambda a: aten._fft_c2c.default(a, [0], 0, True),
+        lambda a: aten.mm.default(a, a),
+        lambda a: aten.view_as_real.default(aten.transpose.int(a, 0, 1)),
+        lambda a: aten._conj.default(a),
+        lambda a: aten.relu.default(aten.select.int(aten.view_as_real.default(a), -1, 0)),
+    ],
+)
+def test_what_torch_computes(function: Callable[[Tensor], Tensor]) -> None:
+    gm = graph_of(function, z(3, 3))
+    before = [n.target for n in gm.graph.nodes]
+    assert compute_pairs(gm) == 0
+    assert [n.target for n in gm.graph.nodes] == before
+
+
+def test_half_precision_pairs_are_left() -> None:
+    gm = graph_of(lambda a: aten.mul.Tensor(a, a), torch.zeros(3, dtype=torch.complex32))
+    assert compute_pairs(gm) == 0
