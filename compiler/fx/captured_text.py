@@ -91,8 +91,9 @@ def _is_plain(node: Any) -> bool:
 @functools.cache
 def _function(target: Callable[..., Any]) -> str:
     """The name of a function of torch or Python, by which every process finds the same."""
-    if isinstance(target, torch._ops.OpOverload):
-        if target.namespace not in ("aten", "prims"):
+    if isinstance(target, torch._ops.OpOverload | torch._ops.OpOverloadPacket):
+        # Dynamo captures `x.T` as a packet from torch 2.14 on, which chooses an overload by the arguments
+        if str(target).partition(".")[0] not in ("aten", "prims"):
             raise NotCacheable(f"the operator {target}")
         return str(target)
     if isinstance(target, torch._ops.OpOverloadPacket):  # `x.T`, from torch 2.14 on

@@ -115,6 +115,9 @@ def _function_effect(node: Node) -> Effect:
         if any(part in target.name() for part in _STATISTICS) or _rebinds(node):
             return _OPAQUE
         return _written(node, [target._schema])
+    if isinstance(target, torch._ops.OpOverloadPacket):  # `x.T` and the like, from torch 2.14 on
+        known = str(target).startswith("aten.") and not _rebinds(node)
+        return _effect_of_method(node, target.__name__) if known else _OPAQUE
     name, module = getattr(target, "__name__", ""), getattr(target, "__module__", None) or ""
     if target in _IN_PLACE:
         return Effect(tuple(_nodes(node.args[:1])))

@@ -314,3 +314,18 @@ def test_every_option_is_in_the_key_or_has_a_reason_not_to_be(name: str) -> None
         assert isinstance(captured_key_of(gm, examples, cudagraphs=True), NotCacheable)
     elif name not in NOT_IN_THE_KEY:
         assert captured_key_of(gm, examples, **{name: other_value(name)}) not in (default, "")
+
+
+def test_packets_of_torch_have_names_and_others_none() -> None:
+    """Dynamo captures ``x.T`` as ``aten.numpy_T`` from torch 2.14 on, without an overload."""
+    for name in ("numpy_T", "mT", "mH", "matrix_H"):
+        graph = torch.fx.Graph()
+        x = graph.placeholder("x")
+        x.meta["example_value"] = W
+        graph.output(graph.call_function(getattr(torch.ops.aten, name), (x,)))
+        text = captured_text(torch.fx.GraphModule(torch.nn.Module(), graph), [W])
+        assert f"call_function aten.{name} " in text
+    graph = torch.fx.Graph()
+    graph.output(graph.call_function(torch.ops.quantized.add, ()))
+    with pytest.raises(NotCacheable, match=r"quantized\.add"):
+        captured_text(torch.fx.GraphModule(torch.nn.Module(), graph), [])

@@ -267,3 +267,16 @@ def test_what_is_written():
         (torch.ops.aten.add.out, ("x", 1), {"out": "y"}, "y"),
     ):
         assert {n.name for n in effect(call(target, *args, **kwargs)).writes} == set(names)
+
+
+def test_a_packet_of_torch_writes_what_its_overloads_write():
+    """Dynamo captures ``x.T`` as ``aten.numpy_T`` from torch 2.14 on, without an overload."""
+    graph = torch.fx.Graph()
+    x = graph.placeholder("x")
+    reads = graph.call_function(torch.ops.aten.numpy_T, (x,))
+    writes = graph.call_function(torch.ops.aten.add_, (x, reads))
+    rebinds = graph.call_function(torch.ops.aten.set_, (x, reads))
+    unknown = graph.call_function(torch.ops.quantized.add, (x, reads))
+    assert not effect(reads).opaque and effect(reads).writes == ()
+    assert not effect(writes).opaque and effect(writes).writes == (x,)
+    assert effect(rebinds).opaque and effect(unknown).opaque
