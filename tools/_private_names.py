@@ -128,15 +128,22 @@ PRIVATE_NAMES: tuple[Names, ...] = (
     ),
     Names(
         "torch.ops",
-        "_c10d_functional.wait_tensor.default aten._assert_async.msg aten._local_scalar_dense.default"
+        "_c10d_functional.wait_tensor.default aten._assert_async.msg aten._conj.default"
+        " aten._local_scalar_dense.default"
         " aten._to_copy.default aten._unsafe_index.Tensor aten._unsafe_index_put.default"
-        " aten._unsafe_view.default prims._make_token.default prims._sink_tokens.default",
+        " aten._unsafe_view.default aten._neg_view.default"
+        " prims._make_token.default prims._sink_tokens.default",
         "the new op: tools/torch_differences.py names it",
     ),
     Names(
         "torch.ao.quantization.fx", "_decomposed", "its import registers ops; without them it is not needed"
     ),
-    Names("torch.ops.aten.add.Tensor", "_opname _schema", "str(op), torch.jit's schemas", on_objects=True),
+    Names(
+        "torch.ops.aten.add.Tensor",
+        "_opname _overloadname _schema",
+        "str(op), torch.jit's schemas",
+        on_objects=True,
+    ),
     # ---- Inductor ------------------------------------------------------------------------------------------
     Names("torch._inductor.config", " get_hash", "cache no captured graph"),
     Names("torch._inductor.compile_fx", "compile_fx_inner", "flex_attention runs as torch"),
