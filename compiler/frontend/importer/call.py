@@ -93,6 +93,8 @@ class Call:
         ``outputs`` None means the node's one result.
         """
         outputs = [self.result] if outputs is None else outputs
+        if any(t.fake.is_neg() for t in inputs):
+            self.refuse("a tensor is a view whose elements are negated when they are read")
         for spec in [t.spec for t in inputs] + [o.spec if isinstance(o, Tensor) else o for o in outputs]:
             if spec.device is not None:
                 self.refuse(f"a tensor is on {spec.device}, not on {self.builder.device}")

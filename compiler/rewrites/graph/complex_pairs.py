@@ -127,6 +127,7 @@ class _Pairs:
         operands = [v for n in node.all_input_nodes for v in _values(n)]
         if not any(_is_complex(v) for v in (*values, *operands)):
             self._read_planes(node)
+            self._resolve(node)
             return
         if any(v.device != values[0].device for v in operands):
             return
@@ -182,6 +183,13 @@ class _Pairs:
         new, old = node.target(*args, **kwargs), node.meta["val"]  # type: ignore[operator]
         if isinstance(new, Tensor) and new.stride() == old.stride() and not new._is_view():
             node.args, node.kwargs = map_arg((node.args, node.kwargs), lambda n: read.get(n, n))
+
+    def _resolve(self, node: Node) -> None:
+        """Lets a copy of a real view that is negated when it is read, as ``z.conj().imag`` is, negate."""
+        source = node.args[0] if node.target is _aten.clone.default else None
+        if isinstance(source, Node) and source.meta["val"].is_neg():
+            m = Maker(node)
+            self._try(m, lambda: self._accept(m, node, m(_aten.neg.default, _plain(m, source))))
 
     def _is_computed(self, node: Node) -> bool:
         """Whether a complex node is a view of one that is computed by parts."""
@@ -383,6 +391,15 @@ class _Pairs:
         turned = Pair(*(m(_aten.permute.default, part, order) for part in pair))
         made = m(_aten.view_as_complex.default, _interleaved(m, turned))
         return m(_aten.permute.default, made, [order.index(d) for d in range(len(order))])
+
+
+def _plain(m: Maker, node: Node) -> Node:
+    """The same view without ``_neg_view``."""
+    if node.target is _aten._neg_view.default:
+        return node.args[0]  # type: ignore[return-value]
+    if node.target not in _VIEWS or node.target is operator.getitem:
+        raise Refused
+    return m(node.target, _plain(m, node.args[0]), *node.args[1:], **node.kwargs)  # type: ignore[arg-type]
 
 
 def _refresh(source: Node) -> None:

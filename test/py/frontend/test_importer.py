@@ -271,6 +271,14 @@ def test_complex_numbers_pass_through_externs() -> None:
     torch.testing.assert_close(outputs(graph, [x]), x * 2)
 
 
+def test_no_kernel_reads_a_view_that_is_negated_when_it_is_read() -> None:
+    x = torch.randn(6)
+    graph = imported(capture(lambda x: aten.clone.default(aten._neg_view.default(x)), x))
+    [fallback] = graph.fallbacks
+    assert fallback.target == "aten.clone.default" and "negated" in fallback.reason
+    torch.testing.assert_close(outputs(graph, [x]), -x)
+
+
 def test_aliases_and_mutations_of_externs_come_from_the_schema() -> None:
     text = str(imported(capture(lambda x: aten.view_as_complex.default(x), torch.randn(6, 2))).module)
     assert 'fuse.aliases = {"0" = 0 : i64}' in text

@@ -1,13 +1,17 @@
 """Complex arithmetic as pairs of reals: the numbers of eager, its strides, and how much is compiled."""
 
+import contextlib
 import itertools
 import math
+import os
 from collections.abc import Callable
 from typing import Any
 
 import pytest
 import torch
 from compiling import Compiled
+from interpreted_gpu import interpreted_gpu
+from random_complex import program
 from torch import Tensor
 from torch.fx.experimental.proxy_tensor import make_fx
 
@@ -270,3 +274,38 @@ def test_what_torch_computes(function: Callable[[Tensor], Tensor]) -> None:
 def test_half_precision_pairs_are_left() -> None:
     gm = graph_of(lambda a: aten.mul.Tensor(a, a), torch.zeros(3, dtype=torch.complex32))
     assert compute_pairs(gm) == 0
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda a: a.conj().imag * 2,
+        lambda a: torch._neg_view(a.real) + 1,
+        lambda a: a.conj().imag[1:].t().exp(),
+    ],
+)
+@pytest.mark.parametrize("conjugated", [False, True])
+def test_kernels_read_no_negated_views(function: Callable[[Tensor], Tensor], conjugated: bool) -> None:
+    """They read memory, where the elements are not negated."""
+    x = z(4, 4).conj() if conjugated else z(4, 4)
+    with interpreted_gpu():
+        compiled = Compiled(function)
+        torch.testing.assert_close(compiled(x), function(x))
+
+
+#: How many random programs are compiled; ``FUSE_COMPLEX_PROGRAMS`` asks for more.
+PROGRAMS = int(os.environ.get("FUSE_COMPLEX_PROGRAMS", "12"))
+
+
+@pytest.mark.parametrize("seed", range(PROGRAMS))
+def test_random_programs(seed: int) -> None:
+    """On the launch plan of a GPU and on the interpreter, in three layouts, against complex128."""
+    torch.manual_seed(seed)
+    function, operands = program(seed), list(OPERANDS.values())[seed % 3](torch.complex64)
+    want = function(*(t.to(torch.complex128) for t in operands))
+    with interpreted_gpu() if seed % 2 else contextlib.nullcontext():
+        found = Compiled(function, {"layouts": "free"} if seed % 4 == 1 else {})(*operands)
+    for a, b in zip(found, want, strict=True):
+        torch.testing.assert_close(
+            a.to(b.dtype), b, rtol=1e-3, atol=1e-4, msg=lambda m: f"{function.__doc__}: {m}"
+        )
