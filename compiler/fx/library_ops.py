@@ -36,6 +36,13 @@ keep_whole(
     "aten.unique_consecutive.default", "aten.masked_select.default", "aten.repeat_interleave.Tensor",
 )  # fmt: skip
 
+keep_whole("Inductor compiled it", "higher_order.run_inductor_graph")
+keep_whole(
+    "it keeps the state of torch's generator, so that an op draws again what it drew",
+    "higher_order.run_and_save_rng_state", "higher_order.run_with_rng_state",
+)  # fmt: skip
+keep_whole("an op with an effect, and the token that orders it", "higher_order.with_effects")
+
 keep_whole(
     "sorting: the vendor's library runs it",
     "aten.sort.default", "aten.sort.stable", "aten.topk.default", "aten.kthvalue.default",

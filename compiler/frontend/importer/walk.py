@@ -81,7 +81,7 @@ def import_node(state: ImportState, node: fx.Node) -> Any:
     if node.meta.get("unbacked_bindings") and not (lowering is not None and lowering.sizes):
         lowering = None  # the size of its result is known when it has run
     if lowering is None:
-        if name not in KEPT_WHOLE and isinstance(node.target, torch._ops.OpOverload):
+        if name not in KEPT_WHOLE and isinstance(node.target, _OPS):
             state.fall_back(
                 node, "it has no lowering" if name not in LOWERINGS else "its size depends on the data"
             )
@@ -109,6 +109,9 @@ def import_node(state: ImportState, node: fx.Node) -> Any:
     except Exception as error:
         raise BuilderFailed(op=name, error=f"{type(error).__name__}: {error}") from error
 
+
+#: What falls back where the table has no builder; functions of Python compute sizes.
+_OPS = (torch._ops.OpOverload, torch._ops.HigherOrderOperator)
 
 #: Ops that make quantised tensors; the metadata calls them tensors of floats.
 _QUANTIZED = (
