@@ -16,6 +16,8 @@ from typing import Any
 import torch
 from torch.utils._python_dispatch import _disable_current_modes
 
+from ...fx.eager_dtypes import lacks_kernel
+
 #: reason -> packets of ``torch.ops.aten``.
 GROUPS: dict[str, tuple[str, ...]] = {
     "rows are normalised by reductions and pointwise ops, which then fuse with their neighbours": (
@@ -191,7 +193,7 @@ def _of_aten() -> dict[torch._ops.OperatorBase, Callable[..., Any]]:
             if packet in OF_INDUCTOR:
                 table[overload] = partial(_of_inductor, overload)
             elif overload in of_torch:
-                table[overload] = of_torch[overload]
+                table[overload] = partial(_of_torch, overload, of_torch[overload])
     for name in INNER:
         packet, _, overload_name = name.partition(".")
         inner = getattr(getattr(torch.ops.aten, packet), overload_name)
@@ -200,6 +202,13 @@ def _of_aten() -> dict[torch._ops.OperatorBase, Callable[..., Any]]:
         packet, _, overload_name = name.partition(".")
         table[getattr(getattr(torch.ops.aten, packet), overload_name)] = function
     return table
+
+
+def _of_torch(
+    overload: torch._ops.OpOverload, function: Callable[..., Any], *args: Any, **kwargs: Any
+) -> Any:
+    """What torch makes of a call; NotImplemented where eager refuses the dtypes, which it says itself."""
+    return NotImplemented if lacks_kernel(overload, args, kwargs) else function(*args, **kwargs)
 
 
 def _of_inductor(overload: torch._ops.OpOverload, *args: Any, **kwargs: Any) -> Any:

@@ -15,10 +15,10 @@ from torch.fx.node import map_arg
 from torch.utils import _pytree as pytree
 
 from ...base.remarks import Remarks
-from ...fx.detached import drop_detached
 from ...fx.roundings import round_what_decides, round_what_is_saved
 from ...rewrites.stages import JOINT, Switch
 from ..user_kernels.tracing import pin_effects
+from .detached import drop_detached
 from .old_values import save_old_values
 
 

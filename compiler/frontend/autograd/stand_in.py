@@ -28,7 +28,7 @@ from torch._functorch.partitioners import default_partition
 from torch.fx import Graph, GraphModule, Node
 
 from ...base.dataclass import dataclass
-from ...fx.detached import drop_detached
+from .detached import drop_detached
 
 Program = Callable[[list[Any]], list[Any]]
 

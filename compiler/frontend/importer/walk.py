@@ -91,6 +91,8 @@ def import_node(state: ImportState, node: fx.Node) -> Any:
         return call_extern(state, node, name, location)
     call = Call(state, node, location)
     try:
+        if lowering.family in _COMPUTE:
+            call.require_dtypes()
         if (
             not lowering.view
             and isinstance(value, torch.Tensor)
@@ -112,6 +114,10 @@ def import_node(state: ImportState, node: fx.Node) -> Any:
 
 #: What falls back where the table has no builder; functions of Python compute sizes.
 _OPS = (torch._ops.OpOverload, torch._ops.HigherOrderOperator)
+#: Families of ops that compute on the dtype of their operands.
+_COMPUTE = frozenset({
+    "elementwise", "pointwise", "comparisons", "creation", "reductions", "scans", "scatter", "shape",
+})  # fmt: skip
 
 #: Ops that make quantised tensors; the metadata calls them tensors of floats.
 _QUANTIZED = (

@@ -50,6 +50,8 @@ for _op, _function in ROUNDING.items():
 def _plus_scaled(k: K, x: Operand, alpha: Operand, other: Operand) -> Scalar:
     """``x + alpha * other``; floats are rounded once, as eager's compilers contract it to an fma."""
     if not isinstance(alpha, Scalar):
+        if isinstance(x, Scalar) and x.dtype == torch.bool:
+            alpha = bool(alpha)  # as eager converts it: a bool less another is their sum
         if alpha == 1:
             return k.add(x, other)
         if alpha == -1:
