@@ -57,10 +57,10 @@ from ...fx.new_node import new_node
 from ..rewriting import rewrite
 from .attention_layout import merges_heads
 from .attention_rows import Emit, FusedMask, added_mask, filled_mask, row_guard
-from .attention_splits import Split, masked_attention, parts_of, split_attention
+from .attention_splits import KeySplit, masked_attention, parts_of, split_attention
 from .known_values import KnownValues
 from .matching import example, recomputed_graphs, rewrite_graphs
-from .memory import Memory
+from .memory import SharedMemory
 
 log = logging.getLogger(__name__)
 
@@ -165,7 +165,7 @@ def recognize(node: Node) -> Attention | str:
     if not isinstance(value, Node) or value in found.steps:
         return "the second product multiplies something else"
     found = replace(found, value=value)
-    memory = Memory(node.graph)
+    memory = SharedMemory(node.graph)
     reason = _refusal(found) or _surroundings(found, memory)
     return reason or _with_fused_mask(found, KnownValues(memory))
 
@@ -314,7 +314,7 @@ def _mask_refusal(found: Attention, q: Tensor, scores: Tensor) -> str | None:
     return "the mask fills in a finite number: masked keys keep a weight above 0"
 
 
-def _surroundings(found: Attention, memory: Memory) -> str | None:
+def _surroundings(found: Attention, memory: SharedMemory) -> str | None:
     """The fused op runs where the last product did, and no step runs: what it reads must still be what the
     steps read, and nobody may read what a step wrote."""
     node, steps = found.steps[-1], set(found.steps)
@@ -393,7 +393,7 @@ def _split(
     parts = 1 if isinstance(sizes, str) else parts_of(sizes, q.device)
     if isinstance(sizes, str) or parts == 1:
         return None
-    by = Split(sizes, parts, float(found.scale), q.dtype, q.device.type)
+    by = KeySplit(sizes, parts, float(found.scale), q.dtype, q.device.type)
     return split_attention(emit, by, query, key, value, mask, full)
 
 

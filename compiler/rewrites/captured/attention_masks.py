@@ -44,7 +44,7 @@ from torch.nn import functional as F
 from ..rewriting import rewrite
 from .known_values import KnownValues
 from .matching import example, rewrite_graphs
-from .memory import Memory
+from .memory import SharedMemory
 
 log = logging.getLogger(__name__)
 
@@ -67,7 +67,7 @@ def _simplify_graph(graph: Graph) -> int:
     attentions = [n for n in graph.nodes if n.target is F.scaled_dot_product_attention]
     if not attentions:
         return 0
-    memory = Memory(graph)
+    memory = SharedMemory(graph)
     known = KnownValues(memory)
     kinds: dict[Node, str] = {}
     return sum(_simplify(node, known, memory, kinds) for node in attentions)
@@ -78,7 +78,7 @@ def attention_arguments(node: Node) -> dict[str, Any]:
     return dict(zip(_ARGUMENTS, node.args, strict=False)) | node.kwargs
 
 
-def _simplify(node: Node, known: KnownValues, memory: Memory, kinds: dict[Node, str]) -> bool:
+def _simplify(node: Node, known: KnownValues, memory: SharedMemory, kinds: dict[Node, str]) -> bool:
     arguments = attention_arguments(node)
     mask = arguments.get("attn_mask")
     if not isinstance(mask, Node) or arguments.get("is_causal"):
@@ -105,7 +105,7 @@ def _simplify(node: Node, known: KnownValues, memory: Memory, kinds: dict[Node, 
     return True
 
 
-def _smaller(mask: Node, sizes: tuple[int, int], known: KnownValues, memory: Memory) -> Node | None:
+def _smaller(mask: Node, sizes: tuple[int, int], known: KnownValues, memory: SharedMemory) -> Node | None:
     """What a bias with hidden keys is without its batch, a node, or None where that says nothing less."""
     value = example(mask)
     if mask.target is not torch.where or len(mask.args) != 3 or mask.kwargs or value is None:

@@ -93,7 +93,9 @@ def _split(node: Node) -> bool:
     out, scale = example(node), arguments.get("scale")
     with node.graph.inserting_before(node):
         emit = partial(new_node, node.graph, like=node)
-        by = Split(sizes, parts, sizes.width**-0.5 if scale is None else float(scale), q.dtype, q.device.type)
+        by = KeySplit(
+            sizes, parts, sizes.width**-0.5 if scale is None else float(scale), q.dtype, q.device.type
+        )
         query, key, value = (arguments[name] for name in ("query", "key", "value"))
         result = split_attention(emit, by, query, key, value, arguments["attn_mask"], mask)
         if out is None or not out.is_contiguous():  # as kernels lay it out, heads last
@@ -154,7 +156,7 @@ def _hardware(device: torch.device) -> Hardware:
 
 
 @dataclass(frozen=True)
-class Split:
+class KeySplit:
     """How an attention is split.  dtype, device (its type): of the operands."""
 
     sizes: MaskedAttention
@@ -165,7 +167,13 @@ class Split:
 
 
 def split_attention(
-    emit: Callable[..., Node], by: Split, query: Node, key: Node, value: Node, mask: Node, mask_value: Tensor
+    emit: Callable[..., Node],
+    by: KeySplit,
+    query: Node,
+    key: Node,
+    value: Node,
+    mask: Node,
+    mask_value: Tensor,
 ) -> Node:
     """Makes products over parts of the keys, in the place of an attention; its contiguous result.
 
@@ -218,4 +226,4 @@ def _by_parts(emit: Any, mask: Node, value: Tensor, heads: int, parts: int) -> N
     return emit("permute", emit("unflatten", by_group, -1, (parts, -1)), 0, 1, 4, 2, 3, 5)
 
 
-__all__ = ["Split", "masked_attention", "parts_of", "split_attention", "split_keys"]
+__all__ = ["KeySplit", "masked_attention", "parts_of", "split_attention", "split_keys"]

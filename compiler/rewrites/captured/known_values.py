@@ -14,7 +14,7 @@ from torch._subclasses.fake_tensor import unset_fake_temporarily
 from torch.fx import Node, map_arg
 
 from .matching import example
-from .memory import Memory
+from .memory import SharedMemory
 
 log = logging.getLogger(__name__)
 
@@ -51,7 +51,7 @@ class _Unknown(Exception):
 class KnownValues:
     """The values of nodes that a graph determines.  ``memory``: of the graph as it is."""
 
-    def __init__(self, memory: Memory) -> None:
+    def __init__(self, memory: SharedMemory) -> None:
         self._memory = memory
         self._known: dict[Node, Any] = {}
         self._unknown: set[Node] = set()

@@ -189,7 +189,7 @@ def _may_return_operand(node: Node) -> bool:
     return any(part in getattr(node.target, "__name__", str(node.target)) for part in _RETURNING)
 
 
-class Memory:
+class SharedMemory:
     """What shares memory in a graph, and who writes to it.  It describes the graph as it was when this was
     made.
     """
@@ -256,4 +256,4 @@ class Memory:
             self._parents[root] = roots[0]
 
 
-__all__ = ["Effect", "Memory", "effect"]
+__all__ = ["Effect", "SharedMemory", "effect"]

@@ -20,7 +20,7 @@ _aten = torch.ops.aten
 Plane: TypeAlias = Node | float
 
 
-class Refused(Exception):
+class NoFormula(Exception):
     """A complex op that torch runs."""
 
 
@@ -124,7 +124,7 @@ def divided(m: Maker, x: Pair, y: Pair) -> Pair:
 def _divided_by_number(m: Maker, x: Pair, c: float, d: Plane) -> Pair:
     """The same, where the larger part is known."""
     if isinstance(d, Node) or math.isnan(c) or math.isnan(d):
-        raise Refused
+        raise NoFormula
     if c == d == 0:
         return Pair(m.div(x.re, 0.0), m.div(x.im, 0.0))
     wide = abs(c) >= abs(d)

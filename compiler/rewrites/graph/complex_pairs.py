@@ -39,9 +39,9 @@ from .complex_formulas import (
     TO_REAL,
     UNARY,
     Maker,
+    NoFormula,
     Pair,
     Plane,
-    Refused,
     conjugate,
     multiplied,
     polar,
@@ -141,14 +141,14 @@ class _Pairs:
         self._read.clear()
         try:
             compute()
-        except (Refused, RuntimeError):
+        except (NoFormula, RuntimeError):
             for node in self._read:
                 del self._pairs[node]
             m.discard()
 
     def _accept(self, m: Maker, node: Node, made: Pair | Node | None) -> None:
         if made is None:
-            raise Refused
+            raise NoFormula
         value = node.meta["val"]
         if isinstance(made, Pair):
             _order(value)
@@ -161,7 +161,7 @@ class _Pairs:
                 tuple(value.shape),
                 value.stride(),
             ):
-                raise Refused
+                raise NoFormula
             node.replace_all_uses_with(made)
             node.graph.erase_node(node)
         self.count += 1
@@ -253,7 +253,7 @@ class _Pairs:
     def pair(self, m: Maker, node: Any) -> Pair:
         """The parts of a complex node, or of a list of them that ``getitem`` reads."""
         if not isinstance(node, Node) or not _values(node) or not all(map(_is_complex, _values(node))):
-            raise Refused
+            raise NoFormula
         if node not in self._pairs:
             self._pairs[node] = self._view(m, node)
             self._read.append(node)
@@ -272,7 +272,7 @@ class _Pairs:
             )
         value = node.meta["val"]
         if not isinstance(value, Tensor) or value.is_neg() or value.layout is not torch.strided:
-            raise Refused
+            raise NoFormula
         plain = m(_aten._conj.default, node) if value.is_conj() else node
         pair = _selected(m, m(_aten.view_as_real.default, plain))
         return conjugate(m, pair) if value.is_conj() else pair
@@ -282,7 +282,7 @@ class _Pairs:
         if isinstance(operand, bool | int | float | complex):
             return Pair(complex(operand).real, complex(operand).imag)
         if not isinstance(operand, Node) or not isinstance(operand.meta["val"], Tensor):
-            raise Refused
+            raise NoFormula
         if _is_complex(operand.meta["val"]):
             return self._cast(m, self.pair(m, operand), dtype)
         return self._cast(m, Pair(self._real(m, operand), 0.0), dtype)
@@ -290,7 +290,7 @@ class _Pairs:
     def _real(self, m: Maker, node: Any) -> Node:
         """A real tensor that a formula reads."""
         if not isinstance(node, Node) or not isinstance(node.meta["val"], Tensor):
-            raise Refused
+            raise NoFormula
         plane = self._planes.get(node, node)
         assert isinstance(plane, Node)
         if plane.meta["val"].is_neg():
@@ -321,7 +321,7 @@ class _Pairs:
             if not isinstance(a, Node):
                 a, b = b, a
             if not isinstance(a, Node):
-                raise Refused
+                raise NoFormula
             parts.append(m(packet.Tensor if isinstance(b, Node) else packet.Scalar, a, b))
         return m(_aten.logical_and.default if name == "eq" else _aten.logical_or.default, *parts)
 
@@ -329,7 +329,7 @@ class _Pairs:
         """Does what an op does to complex elements to each of their parts."""
         value = node.meta["val"]
         if not _is_complex(value):
-            raise Refused
+            raise NoFormula
         kwargs = dict(node.kwargs)
         if kwargs.get("dtype") is not None:
             kwargs["dtype"] = _PARTS[kwargs["dtype"]]  # type: ignore[index]
@@ -358,7 +358,7 @@ class _Pairs:
         if number is None:
             number = args.pop()  # type: ignore[assignment]
         if not isinstance(number, bool | int | float | complex):
-            raise Refused
+            raise NoFormula
         shape = args[0] if args else []
         if isinstance(shape, Node):
             shape = self._operand(m, shape, shape.meta["val"].dtype).re
@@ -370,13 +370,13 @@ class _Pairs:
         """Parts that are tensors with all elements."""
         tensors = [p for p in pair if isinstance(p, Node)]
         if not tensors:
-            raise Refused
+            raise NoFormula
         parts = []
         for part in pair:
             whole = part if isinstance(part, Node) else m(_aten.full_like.default, tensors[0], part)
             if tuple(whole.meta["val"].shape) != tuple(value.shape):
                 if not all(type(n) is int for n in value.shape):
-                    raise Refused
+                    raise NoFormula
                 whole = m(_aten.expand.default, whole, list(value.shape))
             parts.append(whole)
         return Pair(*parts)
@@ -398,7 +398,7 @@ def _plain(m: Maker, node: Node) -> Node:
     if node.target is _aten._neg_view.default:
         return node.args[0]  # type: ignore[return-value]
     if node.target not in _VIEWS or node.target is operator.getitem:
-        raise Refused
+        raise NoFormula
     return m(node.target, _plain(m, node.args[0]), *node.args[1:], **node.kwargs)  # type: ignore[arg-type]
 
 
@@ -414,7 +414,7 @@ def _refresh(source: Node) -> None:
 def _selected(m: Maker, real: Node) -> Pair:
     """The parts of what ``view_as_real`` gives."""
     if real.meta["val"].is_neg():
-        raise Refused
+        raise NoFormula
     return Pair(m(_aten.select.int, real, -1, 0), m(_aten.select.int, real, -1, 1))
 
 
@@ -424,15 +424,15 @@ def _interleaved(m: Maker, pair: Pair) -> Node:
 
 
 def _order(value: Tensor) -> list[int]:
-    """The dims of a tensor without gaps, from the slowest to the fastest; raises ``Refused``."""
+    """The dims of a tensor without gaps, from the slowest to the fastest; raises ``NoFormula``."""
     order = list(range(value.dim()))
     if _is_dense(value, order):
         return order
     if any(type(n) is not int for n in (*value.shape, *value.stride())):
-        raise Refused
+        raise NoFormula
     order.sort(key=lambda d: (-value.stride(d), value.shape[d] == 1))
     if not _is_dense(value, order):
-        raise Refused
+        raise NoFormula
     return order
 
 

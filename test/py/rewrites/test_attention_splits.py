@@ -13,7 +13,7 @@ from fuse_mlir.compiler.base.attention_cost import MaskedAttention
 from fuse_mlir.compiler.base.hardware import PRESETS
 from fuse_mlir.compiler.fx.new_node import new_node
 from fuse_mlir.compiler.rewrites.captured.attention_splits import (
-    Split,
+    KeySplit,
     masked_attention,
     split_attention,
     split_keys,
@@ -51,7 +51,7 @@ def split_module(q: Tensor, k: Tensor, v: Tensor, mask: Tensor, parts: int, scal
     assert isinstance(sizes, MaskedAttention), sizes
     graph = Graph()
     given = [graph.placeholder(name) for name in ("q", "k", "v", "mask")]
-    by = Split(sizes, parts, scale, torch.float32, "cpu")
+    by = KeySplit(sizes, parts, scale, torch.float32, "cpu")
     graph.output(split_attention(partial(new_node, graph, like=given[0]), by, *given, mask))
     return GraphModule({}, graph)
 

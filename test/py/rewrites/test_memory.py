@@ -9,7 +9,7 @@ from torch.fx import GraphModule, Interpreter, Node
 from torch.nn import functional as F
 from torch.utils import _pytree as pytree
 
-from fuse_mlir.compiler.rewrites.captured.memory import Memory, effect
+from fuse_mlir.compiler.rewrites.captured.memory import SharedMemory, effect
 
 pytestmark = pytest.mark.usefixtures("fresh_dynamo")
 
@@ -17,7 +17,7 @@ pytestmark = pytest.mark.usefixtures("fresh_dynamo")
 class Watched(Interpreter):
     """Runs a graph and asserts that what shares memory, or was written, is what ``memory`` says."""
 
-    def __init__(self, gm: GraphModule, memory: Memory) -> None:
+    def __init__(self, gm: GraphModule, memory: SharedMemory) -> None:
         super().__init__(gm, garbage_collect_values=False)
         self.memory, self.written = memory, 0
 
@@ -43,7 +43,7 @@ def watched(function, *args: Tensor) -> Watched:
     found: list[Watched] = []
 
     def backend(gm: GraphModule, inputs: Any) -> Any:
-        found.append(Watched(gm, Memory(gm.graph)))
+        found.append(Watched(gm, SharedMemory(gm.graph)))
         return gm
 
     torch.compile(function, backend=backend, fullgraph=True)(*[a.clone() for a in args])
@@ -195,7 +195,7 @@ def test_a_tensor_that_gets_another_storage():
     graph.call_method("set_", (base, other))
     written = graph.call_method("zero_", (base,))
     graph.output(other)
-    assert written in Memory(graph).writers(other)
+    assert written in SharedMemory(graph).writers(other)
 
 
 def call(target, *args: Any, **kwargs: Any) -> Node:
