@@ -1,5 +1,7 @@
 """What eager refuses for a dtype is refused with eager's error, and what it takes gives its numbers."""
 
+import math
+
 import pytest
 import torch
 from torch import Tensor
@@ -108,3 +110,40 @@ def test_what_a_dtype_holds():
     assert holds(torch.uint8, 255) and not holds(torch.uint8, 256) and not holds(torch.uint8, -1e9)
     assert holds(torch.float16, float("inf")) and not holds(torch.float16, -1e9)
     assert holds(torch.int8, 0.5) and not holds(torch.int8, float("nan")) and holds(torch.bool, 300)
+
+
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16], ids=str)
+@pytest.mark.parametrize("number", [0.3, 2.7, 1 / 3, -1.1])
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x, n: x % n,
+        lambda x, n: torch.fmod(x, n),
+        lambda x, n: torch.remainder(n, x),
+        lambda x, n: x.abs() ** n,
+        lambda x, n: abs(n) ** x.clamp(-3, 3),
+    ],
+    ids=["remainder", "fmod", "remainder of a number", "power", "power of a number"],
+)
+def test_numbers_are_rounded_to_16_bits_first(function, number, dtype):
+    x = (torch.randn(512, generator=torch.Generator().manual_seed(0)) * 20).to(dtype)
+    compiled = torch.compile(lambda x: function(x, number), backend=fuse_mlir.backend)
+    torch.testing.assert_close(compiled(x), function(x, number), rtol=0, atol=0, equal_nan=True)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64], ids=str)
+def test_exponents_beyond_those_of_the_dtype(dtype):
+    x = torch.tensor([1e30, 1e-30, 0.0, 1e30, 1.0, -3.5, float("inf"), float("nan"), 1e-38]).to(dtype)
+    for by in (-1100, -260, -160, -140, -149, -126, -1, 0, 5, 100, 127, 128, 130, 200, 250, 1100, 10**6):
+        exponents = torch.full((9,), by)
+        torch._dynamo.reset()
+        found = torch.compile(torch.ldexp, backend=fuse_mlir.backend)(x, exponents)
+        exact = torch.tensor([v if v != v else _scaled(v, by) for v in x.tolist()], dtype=torch.float64)
+        torch.testing.assert_close(found, exact.to(dtype), equal_nan=True, rtol=0, atol=5e-324)
+
+
+def _scaled(value: float, by: int) -> float:
+    try:
+        return math.ldexp(value, by)
+    except OverflowError:
+        return math.copysign(math.inf, value)

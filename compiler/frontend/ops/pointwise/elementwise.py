@@ -163,7 +163,11 @@ class _Operands:
             return value
         if name in self.lifted:
             return k.constant(value, self.compute)
-        return self._convert(k, k.constant(value, self.compute), name) if self.rule.rounds else value
+        if not self.rule.rounds or self.common is None:
+            return value
+        if self.common.is_floating_point:  # no rounding between two ops, which may be left out
+            value = torch.tensor(value, dtype=self.common, device="cpu").item()
+        return k.constant(value, self.compute)
 
     def _convert(self, k: KernelBuilder, x: Scalar, name: str) -> Scalar:
         """Converts to the common dtype, where eager rounds to it, and then to the compute dtype."""

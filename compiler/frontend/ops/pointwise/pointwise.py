@@ -130,13 +130,15 @@ def floor_divide(k: K, x: Scalar, other: Operand) -> Scalar:
     return k.floor_div(x, other)
 
 
-@pointwise("aten.fmod.Tensor", "aten.fmod.Scalar")
+@pointwise("aten.fmod.Tensor", "aten.fmod.Scalar", rounds=True)
 def fmod(k: K, x: Scalar, other: Operand) -> Scalar:
     _assert_divisor(k, x, other)
     return k.fmod(x, other)
 
 
-@pointwise("aten.remainder.Tensor", "aten.remainder.Scalar", "aten.remainder.Scalar_Tensor")
+@pointwise(
+    "aten.remainder.Tensor", "aten.remainder.Scalar", "aten.remainder.Scalar_Tensor", rounds=True
+)  # fmt: skip
 def remainder(k: K, x: Operand, other: Operand) -> Scalar:
     _assert_divisor(k, x, other)
     return k.remainder(x, other)
@@ -205,7 +207,7 @@ _SPECIAL_POWERS = {
 }
 
 
-@pointwise("aten.pow.Tensor_Tensor", "aten.pow.Tensor_Scalar")
+@pointwise("aten.pow.Tensor_Tensor", "aten.pow.Tensor_Scalar", rounds=True)
 def pow_(k: K, x: Scalar, exponent: Operand) -> Scalar:
     if isinstance(exponent, Scalar):
         return k.power(x, exponent)
@@ -218,14 +220,21 @@ def pow_(k: K, x: Scalar, exponent: Operand) -> Scalar:
     return k.power(x, exponent)
 
 
-@pointwise("aten.pow.Scalar")
+@pointwise("aten.pow.Scalar", rounds=True)
 def pow_of_number(k: K, x: Operand, exponent: Scalar) -> Scalar:
     return k.power(k.lift(x, exponent.dtype), exponent)
 
 
 @pointwise("aten.ldexp.Tensor", kind=Kind.INT_TO_FLOAT)
 def ldexp(k: K, x: Scalar, other: Scalar) -> Scalar:
-    return k.mul(x, k.math("exp2", other))
+    """``x * 2**other``, also where ``2**other`` is no number of the dtype: each of the three factors is, and
+    no factor is subnormal, which a GPU may flush to 0.
+    """
+    largest = 3 * (700 if x.dtype == torch.float64 else 99)
+    exponent = k.minimum(k.maximum(other, -largest), largest)
+    part = k.math("trunc", k.div(exponent, 3))
+    factor = k.math("exp2", part)
+    return k.mul(k.mul(k.mul(x, factor), factor), k.math("exp2", k.sub(exponent, k.mul(part, 2))))
 
 
 # --- combinations ------------------------------------------------------------------------------------------
