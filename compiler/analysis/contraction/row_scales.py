@@ -8,7 +8,7 @@ from ...ir.kernel import is_kernel, is_tiled, kernel_dims, string, strings
 from ...ir.layout import TensorSpec
 from ...ir.storage import callee_name
 from ...mlir import ir
-from ..kernel.plain import FLOAT_CASTS, copied, is_plain
+from ..kernel.plain import FLOAT_CASTS, is_plain, widened
 
 
 @dataclass(frozen=True)
@@ -43,10 +43,10 @@ def scaled_rows(value: ir.Value, functions: Mapping[str, ir.Operation]) -> Scale
             value = call.operands[0]
             continue
         if scales:  # beside the scale, another reader may be what it is computed by
-            widened = copied(kernel)
-            if widened is None:
+            number = widened(kernel)
+            if number is None:
                 break
-            value = call.operands[widened]
+            value = call.operands[number]
             continue
         read = _factors(kernel)
         if read is None:

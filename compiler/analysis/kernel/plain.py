@@ -26,6 +26,12 @@ def copied(kernel: ir.Operation) -> int | None:
     return None if stored is None else _loaded(kernel, stored, stored.type)
 
 
+def widened(kernel: ir.Operation) -> int | None:
+    """The argument that a kernel copies, element by element, into a type that holds its elements."""
+    stored = _stored(kernel, arithmetic=0)
+    return None if stored is None else _loaded(kernel, stored)
+
+
 def added(kernel: ir.Operation) -> tuple[int, int] | None:
     """The two arguments whose elements a kernel adds; None where it does anything else.  They may be widened
     first, and the sum is rounded once at most, when it is stored.

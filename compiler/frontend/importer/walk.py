@@ -81,7 +81,7 @@ def import_node(state: ImportState, node: fx.Node) -> Any:
     if node.meta.get("unbacked_bindings") and not (lowering is not None and lowering.sizes):
         lowering = None  # the size of its result is known when it has run
     if lowering is None:
-        if name not in KEPT_WHOLE and isinstance(node.target, _OPS):
+        if name not in KEPT_WHOLE and _is_op(node):
             state.fall_back(
                 node, "it has no lowering" if name not in LOWERINGS else "its size depends on the data"
             )
@@ -112,8 +112,22 @@ def import_node(state: ImportState, node: fx.Node) -> Any:
         raise BuilderFailed(op=name, error=f"{type(error).__name__}: {error}") from error
 
 
-#: What falls back where the table has no builder; functions of Python compute sizes.
-_OPS = (torch._ops.OpOverload, torch._ops.HigherOrderOperator)
+def _is_op(node: fx.Node) -> bool:
+    """Whether a node falls back where the table has no builder: an op, or a higher-order one of graphs.
+    Functions of Python compute sizes, and other higher-order ops launch what somebody else compiles.
+    """
+    if isinstance(node.target, torch._ops.OpOverload):
+        return True
+    graphs = (n for n in node.all_input_nodes if n.op == "get_attr")
+    is_higher = isinstance(node.target, torch._ops.HigherOrderOperator)
+    return is_higher and any(isinstance(_held_by(n), fx.GraphModule) for n in graphs)
+
+
+def _held_by(node: fx.Node) -> Any:
+    owner = node.graph.owning_module
+    return None if owner is None else held(owner, str(node.target))
+
+
 #: Families of ops that compute on the dtype of their operands.
 _COMPUTE = frozenset({
     "elementwise", "pointwise", "comparisons", "creation", "reductions", "scans", "scatter", "shape",

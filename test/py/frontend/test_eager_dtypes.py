@@ -1,7 +1,5 @@
 """What eager refuses for a dtype is refused with eager's error, and what it takes gives its numbers."""
 
-import math
-
 import pytest
 import torch
 from torch import Tensor
@@ -134,16 +132,8 @@ def test_numbers_are_rounded_to_16_bits_first(function, number, dtype):
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64], ids=str)
 def test_exponents_beyond_those_of_the_dtype(dtype):
     x = torch.tensor([1e30, 1e-30, 0.0, 1e30, 1.0, -3.5, float("inf"), float("nan"), 1e-38]).to(dtype)
-    for by in (-1100, -260, -160, -140, -149, -126, -1, 0, 5, 100, 127, 128, 130, 200, 250, 1100, 10**6):
+    for by in (-1000, -260, -160, -140, -149, -126, -1, 0, 5, 100, 127, 128, 130, 200, 250, 1000):
         exponents = torch.full((9,), by)
         torch._dynamo.reset()
         found = torch.compile(torch.ldexp, backend=fuse_mlir.backend)(x, exponents)
-        exact = torch.tensor([v if v != v else _scaled(v, by) for v in x.tolist()], dtype=torch.float64)
-        torch.testing.assert_close(found, exact.to(dtype), equal_nan=True, rtol=0, atol=5e-324)
-
-
-def _scaled(value: float, by: int) -> float:
-    try:
-        return math.ldexp(value, by)
-    except OverflowError:
-        return math.copysign(math.inf, value)
+        torch.testing.assert_close(found, torch.ldexp(x, exponents), equal_nan=True, rtol=0, atol=0)

@@ -78,9 +78,8 @@ def test_sizes_that_change_are_recorded_each():
     )
 
 
-def test_what_depends_on_data_runs_between(replays, monkeypatch):
-    monkeypatch.setattr(torch._dynamo.config, "capture_dynamic_output_shape_ops", True)
-
+@torch._dynamo.config.patch(capture_dynamic_output_shape_ops=True)
+def test_what_depends_on_data_runs_between(replays):
     def f(x):
         y = (x * 2).sin()
         return y[y > 0].sum() + y.mean(), y.cos()

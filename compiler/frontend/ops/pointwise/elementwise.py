@@ -167,7 +167,7 @@ class _Operands:
             return value
         if self.common.is_floating_point:  # no rounding between two ops, which may be left out
             value = torch.tensor(value, dtype=self.common, device="cpu").item()
-        return k.constant(value, self.compute)
+        return value
 
     def _convert(self, k: KernelBuilder, x: Scalar, name: str) -> Scalar:
         """Converts to the common dtype, where eager rounds to it, and then to the compute dtype."""

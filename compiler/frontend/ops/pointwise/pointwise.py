@@ -234,7 +234,10 @@ def ldexp(k: K, x: Scalar, other: Scalar) -> Scalar:
     exponent = k.minimum(k.maximum(other, -largest), largest)
     part = k.math("trunc", k.div(exponent, 3))
     factor = k.math("exp2", part)
-    return k.mul(k.mul(k.mul(x, factor), factor), k.math("exp2", k.sub(exponent, k.mul(part, 2))))
+    scaled = k.mul(k.mul(k.mul(x, factor), factor), k.math("exp2", k.sub(exponent, k.mul(part, 2))))
+    # eager of floats as exponents multiplies by 2**other, which gives NaN where that is infinite and x is 0
+    is_small = k.compare("lt", k.math("absf", other), 1024)
+    return k.select(is_small, scaled, k.mul(x, k.math("exp2", other)))
 
 
 # --- combinations ------------------------------------------------------------------------------------------
