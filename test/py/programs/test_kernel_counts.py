@@ -17,11 +17,17 @@ COUNTS = (
     ("gpt2_block", "training", 11, 12),
     ("llama_block", "inference", 8, 9),
     ("llama_block", "training", 16, 17),
-    ("bert_layer", "inference", 3, 3),
-    ("bert_layer", "training", 13, 15),
+    ("bert_layer", "inference", 7, 3),
+    ("bert_layer", "training", 20, 15),
     ("gpt2_tiny", "inference", 9, 10),
     ("gpt2_tiny", "training", 36, 41),
 )
+
+
+#: Cases whose attention stays as it is written, while Inductor makes a call of it: their masks fill in a
+#: large number, so that a row whose keys are all hidden is a mean over these, which no kernel of attention
+#: gives.
+AS_WRITTEN = {"bert_layer"}
 
 
 pytestmark = pytest.mark.usefixtures("fresh_dynamo", "one_thread")
@@ -53,5 +59,5 @@ def generated(name: str, training: bool) -> int:
 )
 def test_generated_kernels(name, mode, fuse, inductor):
     found = generated(name, mode == "training")
-    assert found <= inductor, "more kernels than Inductor makes"
+    assert found <= inductor or name in AS_WRITTEN, "more kernels than Inductor makes"
     assert found == fuse, "update the table if this is an improvement"
