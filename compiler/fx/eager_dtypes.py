@@ -30,13 +30,15 @@ def holds(dtype: torch.dtype, number: int | float | bool) -> bool:
 
 def lacks_kernel(op: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any]) -> bool:
     """Whether eager has no kernel of an op for integers or bools.  ``args``, ``kwargs``: of the call, fake
-    tensors among them.  Not asked about are calls with floats, without tensors, and with unsigned integers of
-    more than 8 bits, for which torch has hardly a kernel and this compiler has.
+    tensors among them.  Not asked about are calls with floats, with symbols, without tensors, and with
+    unsigned integers of more than 8 bits, for which torch has hardly a kernel and this compiler has.
     """
     leaves, spec = pytree.tree_flatten((tuple(args), dict(kwargs)))
     tensors = [leaf for leaf in leaves if isinstance(leaf, Tensor)]
     if not tensors or any(t.is_floating_point() or t.is_complex() or t.dtype in _WIDE for t in tensors):
         return False
+    if any(isinstance(leaf, torch.SymInt | torch.SymFloat | torch.SymBool) for leaf in leaves):
+        return False  # to call an op with a symbol would make it a number
     key = tuple((t.dtype, t.dim()) if isinstance(t, Tensor) else repr(t) for t in leaves)
     known = _LACKING.get((op, key))
     if known is None:

@@ -6,6 +6,7 @@ file it was imported from, and what became of each kernel.
 
 import json
 import sys
+from collections.abc import Collection
 from pathlib import Path
 
 from repository import LIT
@@ -30,9 +31,11 @@ LIT_MODULES = sorted(
 )
 
 
-def compiled(path: Path, hardware: str = "h200", arch: int = 90) -> dict[str, str]:
+def compiled(
+    path: Path, hardware: str = "h200", arch: int = 90, without: Collection[str] = ()
+) -> dict[str, str]:
     """Each kernel of the modules at ``path`` after the default pipeline: "ok", or why Triton refused it.  The
-    number of its part of the file stands before the name of a kernel.
+    number of its part of the file stands before the name of a kernel.  ``without``: those that are left out.
     """
     shared = hardware_named(hardware).shared_bytes
     found = {}
@@ -42,6 +45,8 @@ def compiled(path: Path, hardware: str = "h200", arch: int = 90) -> dict[str, st
             PassManager(default_pipeline("planned", hardware=hardware)).run(module)
             sources = kernel_sources(module)
         for name, source in sources.items():
+            if f"{number}: {name}" in without:
+                continue
             request = CompileRequest.of(source, Target(arch=arch))
             found[f"{number}: {name}"] = outcome(request, len(source.signature), shared)
     return found
