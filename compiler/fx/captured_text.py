@@ -96,10 +96,6 @@ def _function(target: Callable[..., Any]) -> str:
         if str(target).partition(".")[0] not in ("aten", "prims"):
             raise NotCacheable(f"the operator {target}")
         return str(target)
-    if isinstance(target, torch._ops.OpOverloadPacket):  # `x.T`, from torch 2.14 on
-        if target._qualified_op_name.partition("::")[0] not in ("aten", "prims"):
-            raise NotCacheable(f"the operator {target}")
-        return f"packet {target._qualified_op_name}"
     module, name = str(getattr(target, "__module__", None)), str(getattr(target, "__qualname__", ""))
     if module.partition(".")[0] in _TORCH:
         if isinstance(target, types.BuiltinFunctionType) and isinstance(target.__self__, _NO_OBJECT):
