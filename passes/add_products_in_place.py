@@ -190,11 +190,8 @@ class _Storages(StorageAccesses):
         """Why the product is not computed in the storage of what it is added to; None where it is."""
         product = found.product.results[0]
         specs = [TensorSpec.of(v.type) for v in (found.total.results[0], found.kept, found.shaped)]
-        if (
-            specs[0].element != TensorSpec.of(product.type).element
-            or len({s.element for s in specs}) > 1
-            or specs[0].element not in _ELEMENTS
-        ):
+        elements = {s.element for s in (*specs, TensorSpec.of(product.type))}
+        if len(elements) > 1 or specs[0].element not in _ELEMENTS:
             return "the element types differ or are wide"
         sizes = [n.constant for v in found.product.operands for n in TensorSpec.of(v.type).sizes]
         if any(n is None or n % _VECTOR for n in sizes):

@@ -60,7 +60,6 @@ PRIVATE_NAMES: tuple[Names, ...] = (
     Names("torch", "_VF", "the functions of torch and torch.Tensor by name"),
     Names("torch._C", "_jit_get_schemas_for_operator", "take every call of the function for a writer"),
     Names("torch._C._functorch", "is_functorch_wrapped_tensor", "take every tensor for a wrapped one"),
-    Names("torch.ops.aten.add", "_qualified_op_name", "str(packet)", on_objects=True),
     Names("torch._C._autograd", "_get_data_attr", "it is a node of captured graphs: look for the new one"),
     Names("torch._C", "_get_sdp_priority_order", "leave it out of the keys, and cache no attention"),
     Names("torch._C", "_is_any_autocast_enabled", "torch.is_autocast_enabled of each device type"),

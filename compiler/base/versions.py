@@ -51,12 +51,18 @@ def _text(version: Version) -> str:
     return ".".join(map(str, version))
 
 
-def _installed(name: str) -> str | None:
-    if name == "Python":
-        return platform.python_version()
-    for distribution in _DISTRIBUTIONS[name]:
+def distribution(name: str) -> metadata.Distribution | None:
+    """The installed package of a name in SUPPORTED; None where there is none."""
+    for package in _DISTRIBUTIONS[name]:
         try:
-            return metadata.version(distribution)
+            return metadata.distribution(package)
         except metadata.PackageNotFoundError:
             continue
     return None
+
+
+def _installed(name: str) -> str | None:
+    if name == "Python":
+        return platform.python_version()
+    found = distribution(name)
+    return None if found is None else found.version

@@ -33,6 +33,8 @@ def lacks_kernel(op: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[st
     tensors among them.  Not asked about are calls with floats, with symbols, without tensors, and with
     unsigned integers of more than 8 bits, for which torch has hardly a kernel and this compiler has.
     """
+    if any(isinstance(a, Tensor) and (a.is_floating_point() or a.is_complex()) for a in args):
+        return False  # nearly all calls: to flatten their arguments takes longer
     leaves, spec = pytree.tree_flatten((tuple(args), dict(kwargs)))
     tensors = [leaf for leaf in leaves if isinstance(leaf, Tensor)]
     if not tensors or any(t.is_floating_point() or t.is_complex() or t.dtype in _WIDE for t in tensors):

@@ -54,7 +54,7 @@ def received(node: fx.Node) -> dict[int, fx.Node]:
 
 
 def _given(node: fx.Node, position: int, name: str) -> Any:
-    return node.args[position] if position < len(node.args) else node.kwargs[name]
+    return node.args[position] if position < len(node.args) else node.kwargs.get(name)
 
 
 @dataclass(eq=False)
@@ -195,7 +195,7 @@ def _arguments(node: fx.Node) -> tuple[list[fx.Node], list[fx.Node]]:
     returned = {name for r in schema.returns if r.alias_info for name in r.alias_info.before_set}
     written, shared = [], []
     for position, argument in enumerate(schema.arguments):
-        given = node.args[position] if position < len(node.args) else node.kwargs.get(argument.name)
+        given = _given(node, position, argument.name)
         nodes = [n for n in pytree.tree_leaves(given) if isinstance(n, fx.Node)]
         if argument.alias_info is not None:
             written += nodes if argument.alias_info.is_write else []

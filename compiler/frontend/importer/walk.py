@@ -81,7 +81,7 @@ def import_node(state: ImportState, node: fx.Node) -> Any:
     if node.meta.get("unbacked_bindings") and not (lowering is not None and lowering.sizes):
         lowering = None  # the size of its result is known when it has run
     if lowering is None:
-        if name not in KEPT_WHOLE and _is_op(node):
+        if name not in KEPT_WHOLE and _is_op(state, node):
             state.fall_back(
                 node, "it has no lowering" if name not in LOWERINGS else "its size depends on the data"
             )
@@ -112,20 +112,15 @@ def import_node(state: ImportState, node: fx.Node) -> Any:
         raise BuilderFailed(op=name, error=f"{type(error).__name__}: {error}") from error
 
 
-def _is_op(node: fx.Node) -> bool:
+def _is_op(state: ImportState, node: fx.Node) -> bool:
     """Whether a node falls back where the table has no builder: an op, or a higher-order one of graphs.
     Functions of Python compute sizes, and other higher-order ops launch what somebody else compiles.
     """
     if isinstance(node.target, torch._ops.OpOverload):
         return True
-    graphs = (n for n in node.all_input_nodes if n.op == "get_attr")
+    given = [v.object for n in node.all_input_nodes if isinstance(v := state.values.get(n), HostObject)]
     is_higher = isinstance(node.target, torch._ops.HigherOrderOperator)
-    return is_higher and any(isinstance(_held_by(n), fx.GraphModule) for n in graphs)
-
-
-def _held_by(node: fx.Node) -> Any:
-    owner = node.graph.owning_module
-    return None if owner is None else held(owner, str(node.target))
+    return is_higher and any(isinstance(v, fx.GraphModule) for v in given)
 
 
 #: Families of ops that compute on the dtype of their operands.

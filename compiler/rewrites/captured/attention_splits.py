@@ -39,7 +39,7 @@ from torch.nn import functional as F
 
 from ...base.attention_cost import MaskedAttention
 from ...base.dataclass import dataclass
-from ...base.hardware import PRESETS, Hardware, with_settings
+from ...base.hardware import PRESETS, Hardware, device_hardware
 from ...fx.new_node import new_node
 from ..rewriting import rewrite
 from .attention_masks import attention_arguments
@@ -146,13 +146,9 @@ def _is_whole(value: Tensor) -> bool:
 
 @functools.cache
 def _hardware(device: torch.device) -> Hardware:
-    if device.type != "cuda" or not torch.cuda.is_available():
+    if not torch.cuda.is_available():
         return PRESETS["generic"]
-    told = torch.cuda.get_device_properties(device)
-    figures = {"sm_count": told.multi_processor_count}
-    if getattr(told, "memory_clock_rate", 0) and getattr(told, "memory_bus_width", 0):  # kHz and bits
-        figures["bandwidth"] = 2 * told.memory_clock_rate * told.memory_bus_width // 8_000_000
-    return with_settings(PRESETS["generic"], figures)
+    return device_hardware(torch.cuda.get_device_properties(device))
 
 
 @dataclass(frozen=True)

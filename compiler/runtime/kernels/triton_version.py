@@ -11,8 +11,7 @@ from dataclasses import replace
 from importlib import metadata
 
 from ...base.dataclass import dataclass
-
-_DISTRIBUTIONS = ("triton", "pytorch-triton")
+from ...base.versions import distribution
 
 CACHE_MODIFIERS = {"none": 1, "ca": 2, "cg": 3, "wb": 4, "cs": 5, "wt": 6, "cv": 7}
 """tt.load's and tt.store's cache modifiers, with the integers of Triton's enum."""
@@ -149,9 +148,7 @@ def triton_fingerprint() -> str:
 
 
 def _distribution() -> metadata.Distribution:
-    for name in _DISTRIBUTIONS:
-        try:
-            return metadata.distribution(name)
-        except metadata.PackageNotFoundError:
-            continue
-    raise TritonVersionError(f"Triton is not installed: no distribution named {' or '.join(_DISTRIBUTIONS)}")
+    found = distribution("Triton")
+    if found is None:
+        raise TritonVersionError("Triton is not installed: no distribution named triton or pytorch-triton")
+    return found

@@ -1,4 +1,6 @@
-"""Masks that the graph alone determines: which are recognised, and that the numbers stay those of eager."""
+"""Masks that the graph alone determines (``known_values``): which are recognised, and that the numbers stay
+those of eager.
+"""
 
 import pytest
 import torch

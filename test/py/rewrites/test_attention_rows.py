@@ -150,8 +150,8 @@ def test_masks_that_are_written_through_views(form, training):
         torch.testing.assert_close(a, b)
 
 
-#: ``FUSE_MASK_PROGRAMS=5000`` draws as many.
-PROGRAMS = int(os.environ.get("FUSE_MASK_PROGRAMS", "40"))
+#: ``FUSE_MLIR_RANDOM=5000`` draws as many.
+PROGRAMS = int(os.environ.get("FUSE_MLIR_RANDOM", "40"))
 
 
 @pytest.mark.parametrize("seed", range(PROGRAMS))

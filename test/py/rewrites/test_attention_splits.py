@@ -136,6 +136,17 @@ def test_does_not_fire(how):
     assert split_keys(decoding(**how)) == 0
 
 
+@pytest.mark.parametrize(
+    ("shape", "fits"), [((1, 6, 1, 16), True), ((1, 1, 1, 16), True), ((1, 16), True), ((1, 2, 1, 16), False)]
+)
+def test_a_mask_has_all_heads_or_one(shape, fits):
+    q, k, mask = (torch.empty(s, dtype=torch.bfloat16) for s in ((1, 6, 1, 8), (1, 2, 16, 8), shape))
+    found = masked_attention(q, k, k, mask, grouped=True)
+    assert (
+        isinstance(found, MaskedAttention) if fits else found == "the mask is broadcast over groups of heads"
+    )
+
+
 def test_autocast_and_deterministic_algorithms(monkeypatch):
     torch.use_deterministic_algorithms(True)
     try:

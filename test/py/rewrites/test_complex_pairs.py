@@ -1,4 +1,6 @@
-"""Complex arithmetic as pairs of reals: the numbers of eager, its strides, and how much is compiled."""
+"""Complex arithmetic as pairs of reals (``complex_pairs``, ``complex_formulas``): the numbers of eager, its
+strides, and how much is compiled.
+"""
 
 import contextlib
 import itertools
@@ -293,8 +295,8 @@ def test_kernels_read_no_negated_views(function: Callable[[Tensor], Tensor], con
         torch.testing.assert_close(compiled(x), function(x))
 
 
-#: How many random programs are compiled; ``FUSE_COMPLEX_PROGRAMS`` asks for more.
-PROGRAMS = int(os.environ.get("FUSE_COMPLEX_PROGRAMS", "12"))
+#: How many random programs are compiled; ``FUSE_MLIR_RANDOM`` asks for more.
+PROGRAMS = int(os.environ.get("FUSE_MLIR_RANDOM", "12"))
 
 
 @pytest.mark.parametrize("seed", range(PROGRAMS))
