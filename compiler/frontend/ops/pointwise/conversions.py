@@ -1,9 +1,17 @@
 """Copies: to another dtype, device or memory format."""
 
+from collections.abc import Sequence
 from typing import Any
 
-from ....fx.table import lowers
+import torch
+from torch import fx
+
+from ....fx.table import LOWERINGS, lowers, target_name
+from ....index import Expr
+from ...importer.arithmetic import Scalar
+from ...importer.builder import KernelBuilder
 from ...importer.call import Call
+from ...importer.values import Tensor
 from .elementwise import Pointwise, lower
 
 #: A rule that reads the tensor in its stored dtype and leaves the conversion to the store.
@@ -25,13 +33,61 @@ def copy(call: Call) -> Any:
     return lower(call, _COPY)
 
 
+#: The unsigned integer of so many bytes.
+_BITS = {1: torch.uint8, 2: torch.uint16, 4: torch.uint32, 8: torch.uint64}
+
+
 @lowers("aten.view.dtype")
 def view_dtype(call: Call) -> Any:
-    """The same bits as another dtype of the same width."""
+    """The same bytes as another dtype, as a copy.  A dtype of another width has more or fewer elements along
+    the last dim; the lowest byte of an element comes first.
+    """
     source, dtype = call.tensor("self"), call["dtype"]
-    if source.dtype.itemsize != dtype.itemsize:
-        call.refuse("the dtypes differ in width")
+    if source.dtype == torch.bool and _holds_any_byte(call.node.args[0]):
+        call.refuse("the bytes of a bool are those of another dtype")
+    if dtype == torch.bool and source.dtype != torch.bool:
+        call.refuse("torch keeps a byte that is no bool")
     kernel = call.kernel([source])
     at = kernel.iterate(call.result.sizes)
-    kernel.store(0, at, kernel.bitcast(kernel.load_raw(source, at), dtype))
+    if source.dtype.itemsize < dtype.itemsize:
+        bits = _joined(kernel, source, at, dtype.itemsize)
+    elif source.dtype.itemsize > dtype.itemsize:
+        bits = _part(kernel, source, at, dtype.itemsize)
+    else:
+        bits = _bits_of(kernel, kernel.load_raw(source, at))
+    kernel.store(0, at, bits if dtype == torch.bool else kernel.bitcast(bits, dtype))
     return call.finish(kernel)
+
+
+def _holds_any_byte(node: Any) -> bool:
+    """Whether a value is a view of what another ``view(dtype)`` made."""
+    while isinstance(node, fx.Node) and node.target is not torch.ops.aten.view.dtype:
+        entry = LOWERINGS.get(target_name(node.target)) if node.op == "call_function" else None
+        if entry is None or not entry.view:
+            return False
+        node = node.args[0]
+    return True
+
+
+def _bits_of(k: KernelBuilder, x: Scalar) -> Scalar:
+    """An element as the unsigned integer of its width."""
+    bits = _BITS[x.dtype.itemsize]
+    return k.cast(x, bits) if x.dtype == torch.bool else k.bitcast(x, bits)
+
+
+def _joined(k: KernelBuilder, source: Tensor, at: Sequence[Expr], width: int) -> Scalar:
+    """The ``width`` bytes of several elements side by side as one integer."""
+    whole, narrow = k.constant(0, _BITS[width]), source.dtype.itemsize
+    for i in range(width // narrow):
+        last = at[-1] * (width // narrow) + i
+        part = k.cast(_bits_of(k, k.load_raw(source, [*at[:-1], last])), _BITS[width])
+        whole = k.bit_or(whole, k.shift_left(part, 8 * narrow * i)) if i else part
+    return whole
+
+
+def _part(k: KernelBuilder, source: Tensor, at: Sequence[Expr], width: int) -> Scalar:
+    """The ``width`` bytes of a part of a wider element as an integer."""
+    count = source.dtype.itemsize // width
+    element = _bits_of(k, k.load_raw(source, [*at[:-1], at[-1].floordiv(count)]))
+    shift = k.cast(k.index(at[-1].mod(count) * (8 * width)), element.dtype)
+    return k.cast(k.shift_right(element, shift), _BITS[width])
