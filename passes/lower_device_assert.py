@@ -6,7 +6,7 @@ from typing import ClassVar
 from ..compiler.base.dataclass import dataclass
 from ..compiler.base.remarks import Remarks
 from ..compiler.ir.defining import is_true
-from ..compiler.ir.kernel import is_kernel, string
+from ..compiler.ir.kernel import index_check, is_kernel, string
 from ..compiler.mlir import ir
 from .pass_base import Pass, PassError
 
@@ -69,5 +69,6 @@ def _lower(op: ir.Operation) -> None:
         off = ir.Operation.create("arith.xori", [guard.type], [guard, one.results[0]], loc=loc, ip=ip)
         either = ir.Operation.create("arith.ori", [guard.type], [condition, off.results[0]], loc=loc, ip=ip)
         condition = either.results[0]
-    ir.Operation.create("cf.assert", [], [condition], {"msg": ir.StringAttr.get(message)}, loc=loc, ip=ip)
+    attributes = {"msg": ir.StringAttr.get(message), **index_check(op)}
+    ir.Operation.create("cf.assert", [], [condition], attributes, loc=loc, ip=ip)
     op.erase()

@@ -8,7 +8,7 @@ from functools import partial
 
 from ..index import Expr, const, parse
 from ..ir.dialects import tt
-from ..ir.kernel import REDUCTIONS, Kernel, string
+from ..ir.kernel import REDUCTIONS, Kernel, index_check, string
 from ..ir.reductions import REDUCTION_OPS
 from ..ir.tile import Tile
 from ..mlir import ir, scf
@@ -371,7 +371,7 @@ class TileKernel(TileStreams):
                 "arith.ori",
                 [condition, builder.elementwise("arith.xori", [active, builder.to(true, shape_of(active))])],
             )
-        builder.create("tt.assert", [], [condition], {"message": message})
+        builder.create("tt.assert", [], [condition], {"message": message, **index_check(op)})
 
     def _reduce(self, op: ir.Operation) -> None:
         if self.parts:

@@ -7,7 +7,15 @@ is handed over.
 """
 
 from ..ir.dialects.tt_text import of_triton
+from ..ir.kernel import INDEX_CHECK
 from ..mlir import ir
+
+
+def _without_marks(op: ir.Operation) -> ir.WalkResult:
+    """Removes what only the interpreter reads."""
+    if INDEX_CHECK in op.attributes:
+        del op.attributes[INDEX_CHECK]
+    return ir.WalkResult.ADVANCE
 
 
 def ttir_text(function: ir.Operation) -> str:
@@ -16,5 +24,6 @@ def ttir_text(function: ir.Operation) -> str:
     """
     alone = ir.Module.create(loc=ir.Location.unknown(function.context))
     alone.body.append(function.clone(ip=False))
+    alone.operation.walk(_without_marks)
     text = alone.operation.get_asm(print_generic_op_form=True, enable_debug_info=True)
     return of_triton(text)

@@ -21,6 +21,9 @@ MOST_POINTS = 2**52
 #: Ops that remove the dims ``over`` from their operand's dim set.
 REDUCTIONS = reductions(lambda op: not op.keeps)
 
+#: The attribute of an assertion that an index is in range.
+INDEX_CHECK = "fuse.index_check"
+
 #: The attribute of a kernel that is a product of a wide chain (``analysis/contraction/wide.py``).
 WIDE = "fuse.wide"
 
@@ -35,6 +38,11 @@ def natural(name: str) -> tuple[str, int]:
 def is_kernel(op: ir.Operation) -> bool:
     """Whether ``op`` is a ``func.func`` with a kernel body (at the graph, scheduled or tiled level)."""
     return op.operation.name == "func.func" and "fuse.kernel" in op.attributes
+
+
+def index_check(op: ir.Operation) -> dict[str, ir.Attribute]:
+    """What an assertion that replaces ``op`` says of the kind of its condition, as ``op`` does."""
+    return {INDEX_CHECK: op.attributes[INDEX_CHECK]} if INDEX_CHECK in op.attributes else {}
 
 
 def is_tiled(op: ir.Operation) -> bool:

@@ -43,7 +43,13 @@ class RaceError(RunError):
 
 
 class DeviceAssertError(RunError):
-    """An assertion of the user's program (or a bounds check that stands for one) is false."""
+    """An assertion of the user's program (or a check that stands for one) is false."""
+
+
+class IndexAssertError(DeviceAssertError, IndexError):
+    """An index is out of range.  Eager raises an IndexError for some ops (``x[i]``, ``embedding``) and a
+    RuntimeError for others (``gather``, ``scatter``): this is both.
+    """
 
 
 class MemoryPlanError(RunError):

@@ -14,6 +14,7 @@ from collections.abc import Sequence
 import torch
 
 from ...index import Expr, const, sym
+from ...ir.kernel import INDEX_CHECK
 from ...ir.layout import TensorSpec
 from ...mlir import ir
 from .arithmetic import Arithmetic, Operand, Scalar
@@ -160,10 +161,14 @@ class KernelBuilder(Arithmetic):
             torch.int64,
         )
 
-    def assert_(self, condition: Scalar, message: str, guard: Scalar | None = None) -> None:
-        """``fuse.device_assert``: stops the program where ``guard`` holds and ``condition`` does not."""
-        attributes = {"message": self.builder.string(message)}
-        operands = [condition.value, (guard or self.true()).value]
+    def assert_(self, condition: Scalar, message: str, is_index: bool = False) -> None:
+        """``fuse.device_assert``: stops the program where ``condition`` does not hold.  ``is_index``: it is
+        about an index, and eager raises an IndexError.
+        """
+        attributes: dict[str, ir.Attribute] = {"message": self.builder.string(message)}
+        if is_index:
+            attributes[INDEX_CHECK] = self.builder.unit
+        operands = [condition.value, self.true().value]
         ir.Operation.create(
             "fuse.device_assert", operands=operands, attributes=attributes, loc=self.location, ip=self.point
         )

@@ -382,6 +382,14 @@ ATTRIBUTES = (
         "`lower-control-deps`, which dissolves it",
     ),
     DiscardableAttribute(
+        "fuse.index_check",
+        "a `fuse.device_assert`, `cf.assert` or `tt.assert`",
+        "fuse.index_check",
+        "The condition says that an index is in range: an IndexError otherwise. Triton does not see it.",
+        "the importer; what lowers an assertion copies it",
+        "the interpreter (`assertion_error` of `runtime/errors.py`)",
+    ),
+    DiscardableAttribute(
         "fuse.implicit",
         "an `arith.truncf` of a kernel",
         "fuse.implicit",

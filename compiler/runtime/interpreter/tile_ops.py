@@ -11,7 +11,8 @@ from torch import Tensor
 from ...codegen.libdevice import INTRINSICS
 from ...ir.dialects.tt_text import FAMILIES, mirror_name
 from ...mlir import ir
-from ..errors import DeviceAssertError, RunError
+from ..errors import RunError
+from .scalar.assertions import assertion_error
 from .scalar.dtypes import value_dtype
 from .scalar.scalar_math import LIBM
 from .scalar.scalar_ops import FUNCTIONS, constant_value, element_type, elementwise
@@ -129,7 +130,7 @@ def _assert(op: ir.Operation, shadow: bool) -> TileStep:
         if batch.active is not None:
             failed = failed & batch.active.reshape([-1] + [1] * (failed.ndim - 1))
         if failed.any():
-            raise DeviceAssertError(message, op.location)
+            raise assertion_error(op, message)
         return ()
 
     return step

@@ -7,7 +7,9 @@
 // CHECK: %[[OFF:.*]] = arith.xori %[[G:.*]], %[[T]]
 // CHECK: %[[OK:.*]] = arith.ori %[[C]], %[[OFF]]
 // CHECK: cf.assert %[[OK]], "negative (at model.py:12)"
-// CHECK: cf.assert %[[C]], "no place
+// CHECK: cf.assert %[[C]], "no place{{[^"]*"$}}
+// An assertion about an index stays one.
+// CHECK: cf.assert %[[C]], "out of bounds{{[^"]*}}" {fuse.index_check}
 // CHECK-NOT: fuse.device_assert
 module attributes {fuse.device = "cpu"} {
   func.func @main(%x: tensor<64xf32>) -> tensor<64xf32> {
@@ -25,6 +27,7 @@ module attributes {fuse.device = "cpu"} {
     %c = arith.cmpf ogt, %v, %zero : f32
     "fuse.device_assert"(%c, %g) {message = "negative"} : (i1, i1) -> () loc("gather"("model.py":12:0))
     "fuse.device_assert"(%c, %true) {message = "no place"} : (i1, i1) -> ()
+    "fuse.device_assert"(%c, %true) {message = "out of bounds", fuse.index_check} : (i1, i1) -> ()
     %r = "fuse.store"(%o, %v, %true) {at = ["d0"], mode = "set"} : (tensor<64xf32>, f32, i1) -> tensor<64xf32>
     return %r : tensor<64xf32>
   }

@@ -55,7 +55,7 @@ def checked(
         index = k.select(k.compare("lt", index, 0), k.add(index, extent), index)
     valid = k.bit_and(k.compare("ge", index, 0), k.compare("lt", index, extent))
     if message is not None:
-        k.assert_(valid, message)
+        k.assert_(valid, message, is_index=True)
     return index, valid
 
 

@@ -197,7 +197,8 @@ def require_elements(operand: LoadedOperand) -> None:
     if all(is_at_least(tensor.fake.shape[d], 1) for d in reduced_dims(operand.call, tensor)):
         return
     k = operand.kernel
-    k.assert_(k.compare("gt", k.index(operand.count), 0), "Expected reduction dim to have non-zero size.")
+    some = k.compare("gt", k.index(operand.count), 0)
+    k.assert_(some, "Expected reduction dim to have non-zero size.", is_index=True)
 
 
 # --- sums and products --------------------------------------------------------------------------------------

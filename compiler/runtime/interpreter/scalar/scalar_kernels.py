@@ -16,7 +16,8 @@ from ....index import parse
 from ....ir.kernel import Kernel, over, string
 from ....mlir import ir
 from ... import rng
-from ...errors import DeviceAssertError, RunError
+from ...errors import RunError
+from .assertions import assertion_error
 from .dtypes import value_dtype
 from .scalar_access import Points, ScalarAccess, load, store
 from .scalar_ops import constant_value, elementwise
@@ -432,12 +433,11 @@ def _rand(op: ir.Operation, names: tuple[str, ...], shadow: bool, always: set[ir
 
 def _device_assert(op: ir.Operation, names: tuple[str, ...], shadow: bool, always: set[ir.Value]) -> Step:
     message = string(op.attributes["message"] if op.name == "fuse.device_assert" else op.attributes["msg"])
-    location = op.location
 
     def step(points: Points, operands: list[Any]) -> tuple[()]:
         failed = ~operands[0] if len(operands) == 1 else operands[1] & ~operands[0]
         if failed.any():
-            raise DeviceAssertError(message, location)
+            raise assertion_error(op, message)
         return ()
 
     return step
