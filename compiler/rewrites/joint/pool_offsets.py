@@ -14,8 +14,7 @@ After::
     gx = fuse_mlir.max_pool2d_offsets_backward(gy, offsets, [3, 3], [2, 2], [1, 1], [1, 1], sizes of x)
 
 It does not fire where anything but the backward op reads the places; for sizes that are unknown while
-compiling; nor for dilated windows or windows of more than ``LARGEST_WINDOW`` pixels, which no generated
-kernel computes.
+compiling; nor for dilated windows or windows of more than ``LARGEST_WINDOW`` pixels, which keep torch's op.
 
 Why not an MLIR pass: it changes what the forward graph saves for the backward graph, so it must see both.
 """
@@ -31,7 +30,7 @@ from ..rewriting import rewrite
 
 _aten = torch.ops.aten
 
-#: More pixels in a window make too long a kernel.
+#: More pixels in a window make too long a kernel, unless it folds over them.
 LARGEST_WINDOW = 25
 
 _ops = torch.library.Library("fuse_mlir", "DEF")

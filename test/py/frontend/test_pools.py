@@ -18,6 +18,13 @@ WINDOWS = {
     "ceiling": {"kernel_size": 3, "stride": 2, "ceil_mode": True},
 }
 
+#: Windows of which the places are saved, and not a byte for each result.
+FURTHER = {
+    "dilated": {"kernel_size": (3, 2), "stride": (1, 2), "padding": 1, "dilation": (2, 3)},
+    "large": {"kernel_size": 6, "stride": (1, 2), "padding": 3, "ceil_mode": True},
+    "large and dilated": {"kernel_size": (2, 13), "stride": 1, "padding": (1, 6), "dilation": (3, 1)},
+}
+
 
 def image(dtype=torch.float32, channels_last=False):
     torch.manual_seed(0)
@@ -46,11 +53,69 @@ def test_nan_and_infinity():
     check(lambda x: F.max_pool2d(x, 3, 2, 1, return_indices=True), x)
 
 
-@pytest.mark.parametrize("options", [{"dilation": 2}, {"kernel_size": 6}])
-def test_refused(options):
-    gm = trace(lambda x: F.max_pool2d(x, **{"kernel_size": 3, **options}), [image()])
-    imported = lower(gm, strict=False)
-    assert [f.target for f in imported.fallbacks] == ["aten.max_pool2d_with_indices.default"]
+def unusual(*sizes):
+    """Values of which some are equal, some NaN, and most of one plane -inf."""
+    torch.manual_seed(0)
+    x = torch.randn(sizes).round()
+    x[0, 0].view(-1)[3::11] = math.nan
+    x[-1, -1] = -math.inf
+    x[-1, -1].view(-1)[7] = -2.0
+    return x
+
+
+@pytest.mark.parametrize("dynamic", [False, True])
+@pytest.mark.parametrize("name", FURTHER)
+def test_dilated_and_large_windows(name, dynamic):
+    for x in (unusual(2, 3, 7, 9), unusual(2, 3, 7, 9).to(memory_format=torch.channels_last).half()):
+        check(lambda x: F.max_pool2d(x, return_indices=True, **FURTHER[name]), x, dynamic=dynamic)
+    if not dynamic:
+        check_training(lambda x: F.max_pool2d(x, **FURTHER[name]), image(), table=decomposition_table())
+
+
+@pytest.mark.parametrize("options", [{"kernel_size": 2}, {"kernel_size": (2, 3, 5), "padding": (1, 0, 2)}])
+@pytest.mark.parametrize("dilation", [1, (2, 1, 1)])
+def test_other_ranks(options, dilation):
+    options = {**options, "stride": (2, 1, 2), "dilation": dilation, "ceil_mode": True}
+    check(lambda x: F.max_pool3d(x, return_indices=True, **options), unusual(2, 2, 5, 4, 6))
+    check_training(lambda x: F.max_pool3d(x, **options), image()[None], table=decomposition_table())
+    check_training(lambda x: F.max_pool1d(x, 3, 2, 1, 2), image()[0, 0], table=decomposition_table())
+
+
+@pytest.mark.parametrize("sizes", [(1, 1), (7, 3), (3, 2), (9, 14)])
+def test_adaptive(sizes):
+    """Windows that share places, that are equal, and more of them than places."""
+    check(lambda x: F.adaptive_max_pool2d(x, sizes, True), unusual(2, 3, 7, 9))
+    check(lambda x: F.adaptive_max_pool3d(x, (2, *sizes), True), unusual(2, 2, 3, 7, 9))
+    table = decomposition_table()
+    check_training(lambda x: F.adaptive_max_pool2d(x, sizes), image(channels_last=True), table=table)
+    check_training(lambda x: F.adaptive_max_pool3d(x, (2, *sizes)), image(), table=table)
+    check_training(lambda x: F.adaptive_max_pool1d(x, sizes[0]), image()[0, 0], table=table)
+
+
+def test_adaptive_of_sizes_of_the_run():
+    """How many places a window has is known only then."""
+
+    def pool(x):
+        return F.adaptive_max_pool2d(x, (3, 5), return_indices=True)
+
+    compiled = Compiled(pool, dynamic=True)
+    for height, width in ((7, 9), (2, 4)):
+        x = unusual(2, 3, height, width)
+        for got, want in zip(compiled(x), pool(x), strict=True):
+            torch.testing.assert_close(got, want, rtol=0, atol=0, equal_nan=True)
+    assert [(g.externs, g.fallbacks) for g in compiled.graphs] == [(0, [])]
+
+
+def test_no_image_and_windows_of_padding():
+    """A dilated window can lie beside the image; its place is then behind the image, as in eager."""
+    check(lambda x: F.max_pool2d(x, 2, return_indices=True), torch.empty(0, 3, 4, 4))
+    check(lambda x: F.adaptive_max_pool2d(x, 2, return_indices=True), torch.empty(0, 3, 4, 4))
+    check(lambda x: F.max_pool2d(x, 2, 1, 1, 3, return_indices=True), torch.ones(1, 2, 2))
+
+
+def test_integers_are_torchs():
+    gm = trace(lambda x: F.max_pool2d(x, 2), [torch.ones(1, 2, 4, 4, dtype=torch.int64)])
+    assert [f.target for f in lower(gm, strict=False).fallbacks] == ["aten.max_pool2d_with_indices.default"]
 
 
 @pytest.mark.parametrize("name", WINDOWS)
@@ -74,7 +139,7 @@ def test_a_byte_for_each_result_is_saved(name, channels_last):
 
 
 @pytest.mark.parametrize("options", [{"dilation": 2}, {"kernel_size": 6}])
-def test_windows_that_no_kernel_computes_save_places(options):
+def test_dilated_and_large_windows_save_places(options):
     leaves, saved = [image().requires_grad_() for _ in range(2)], []
     for leaf, run in zip(leaves, (lambda f: f, Compiled), strict=True):
         call = run(lambda x: F.max_pool2d(x * 2, **{"kernel_size": 3, **options}))

@@ -1,159 +1,198 @@
-"""Max pooling in two dims.  Each result reads its window; each gradient reads the windows of its pixel."""
+"""Max pooling in two and three dims.  Each result reads its window; each gradient reads the windows of its
+place.  Up to ``LARGEST_WINDOW`` places or windows are read by one load each; for more the kernel has
+reductions.
+"""
 
 import math
-from collections.abc import Iterator
+from collections.abc import Sequence
 from typing import Any
 
 import torch
 
-from ....base.dataclass import dataclass
 from ....fx.table import lowers
-from ....index import Expr, Facts, const
-from ....rewrites.joint.pool_offsets import LARGEST_WINDOW
+from ....index import Expr
+from ....mlir import ir
 from ...importer.arithmetic import Scalar
 from ...importer.builder import KernelBuilder
 from ...importer.call import Call
 from ...importer.values import Tensor
-
-
-@dataclass(frozen=True)
-class _Window:
-    """Windows along rows and columns: their extent, their distance, and the padding before the first."""
-
-    size: tuple[int, int]
-    stride: tuple[int, int]
-    padding: tuple[int, int]
-
-    @staticmethod
-    def of(call: Call) -> "_Window":
-        size = _pair(call, call["kernel_size"])
-        stride = _pair(call, call["stride"]) if call["stride"] else size
-        if _pair(call, call["dilation"]) != (1, 1):
-            call.refuse("the window is dilated: its pixels are not neighbours")
-        if size[0] * size[1] > LARGEST_WINDOW:
-            call.refuse(f"a window has more than {LARGEST_WINDOW} pixels")
-        return _Window(size, stride, _pair(call, call["padding"]))
-
-    def pixels(self) -> Iterator[tuple[int, int]]:
-        """Places in a window, row by row."""
-        for i in range(self.size[0]):
-            for j in range(self.size[1]):
-                yield i, j
-
-
-def _pair(call: Call, value: Any) -> tuple[int, int]:
-    numbers = [value] if isinstance(value, int) else list(value)
-    if not all(type(n) is int for n in numbers):
-        call.refuse("a window's size is known only when the program runs")
-    first, last = numbers[0], numbers[-1]
-    return first, last
+from .reductions import hollow, is_filled
+from .windows import StridedWindows, Windows, adaptive, all_of, fold, inside, strided, summed, unrolled
 
 
 @lowers("aten.max_pool2d_with_indices.default")
 def max_pool2d(call: Call) -> list[Tensor]:
     """The largest element of each window, and its place in the plane (row * width + column, int64).  Of equal
-    elements it is the first; a NaN is larger than everything.
+    elements it is the first.  A NaN is larger than everything, and the last one counts.
     """
-    return _largest(call, in_window=False)
+    return _largest(call, strided(call, 2))
+
+
+@lowers("aten.max_pool3d_with_indices.default")
+def max_pool3d(call: Call) -> list[Tensor]:
+    return _largest(call, strided(call, 3))
+
+
+@lowers("aten.adaptive_max_pool2d.default")
+def adaptive_max_pool2d(call: Call) -> list[Tensor]:
+    return _largest(call, adaptive(call.tensor("self"), call.fresh(call.value[0]).sizes, 2))
+
+
+@lowers("aten.adaptive_max_pool3d.default")
+def adaptive_max_pool3d(call: Call) -> list[Tensor]:
+    return _largest(call, adaptive(call.tensor("self"), call.fresh(call.value[0]).sizes, 3))
 
 
 @lowers("fuse_mlir.max_pool2d_offsets.default")
 def max_pool2d_offsets(call: Call) -> list[Tensor]:
-    """As above, but with the place in the window (row * width of the window + column, int8)."""
-    return _largest(call, in_window=True)
+    """As ``max_pool2d``, but with the place in the window (row * width of the window + column, int8)."""
+    return _largest(call, strided(call, 2), in_window=True)
 
 
-def _largest(call: Call, in_window: bool) -> list[Tensor]:
-    source, window = call.tensor("self"), _Window.of(call)
+def _largest(call: Call, windows: Sequence[Windows], in_window: bool = False) -> list[Tensor]:
+    if not is_filled(call):
+        return hollow(call)
+    source, rank = call.tensor("self"), len(windows)
     _require_float(call, source)
-    values, places = call.value
-    place_type = torch.int8 if in_window else torch.int64
-    kernel = call.kernel([source], [call.fresh(values), call.fresh(places)])
-    height, width = source.sizes[-2:]
-    at = kernel.iterate(call.fresh(values).sizes)
-    best: Scalar | None = None
-    best_place = kernel.constant(0, place_type)
-    found: Scalar | None = None
-    for i, j in window.pixels():
-        row = at[-2] * window.stride[0] + (i - window.padding[0])
-        column = at[-1] * window.stride[1] + (j - window.padding[1])
-        inside = _inside(kernel, row, height, column, width)
-        x = kernel.load(source, (*at[:-2], row, column), inside, -math.inf)
-        taken = inside
-        if best is not None and found is not None:  # the first pixel is taken even if all are -inf
-            larger = kernel.bit_or(kernel.compare("gt", x, best), kernel.is_nan(x))
-            taken = kernel.bit_or(larger, kernel.bit_and(inside, kernel.bit_not(found)))
-        best = x if best is None else kernel.maximum(best, x)  # not a select, as the places may be unused
-        if in_window:
-            place = kernel.constant(i * window.size[1] + j, place_type)
-        else:
-            place = kernel.index(row * width + column)
-        best_place = kernel.select(taken, place, best_place)
-        found = inside if found is None else kernel.bit_or(found, inside)
-    assert best is not None
-    kernel.store(0, at, best)
-    kernel.store(1, at, best_place)
-    results = call.finish(kernel)
+    k = call.kernel([source], [call.fresh(fake) for fake in call.value])
+    at = k.iterate(call.fresh(call.value[0]).sizes)
+    chosen = at[-rank:]
+    extents = [w.longest if in_window else w.extent for w in windows]
+
+    def element(steps: Sequence[Expr]) -> tuple[Scalar, Scalar]:
+        """An element of the window, and its place."""
+        points = list(zip(windows, chosen, steps, strict=True))
+        places = [w.place(o, step) for w, o, step in points]
+        held = [c for (w, o, _), p in zip(points, places, strict=True) for c in w.held(k, o, p)]
+        x = k.load(source, (*at[:-rank], *places), all_of(k, held), -math.inf)
+        return x, k.index(_flat(steps if in_window else places, extents))
+
+    # What the place is if no element is larger than negative infinity: that of the first one.
+    first = _first(k, windows, chosen, extents, in_window)
+    steps = unrolled([w.longest for w in windows])
+    if steps is None:
+        over = k.iterate([w.longest for w in windows])
+        best, place = _folded(k, *element(over), over, first)
+    else:
+        best, place = k.constant(-math.inf, k.widen(k.constant(0, source.dtype)).dtype), first
+        for number, step in enumerate(steps):
+            x, here = element(step)
+            larger = k.bit_or(k.compare("gt", x, best), k.is_nan(x))
+            best = k.maximum(best, x) if number else x  # not a select, as the places may be unused
+            place = k.select(larger, here, place)
+    k.store(0, at, best)
+    k.store(1, at, place)
+    results = call.finish(k)
     assert isinstance(results, list)
     return results
 
 
+def _folded(
+    k: KernelBuilder, x: Scalar, place: Scalar, over: Sequence[Expr], first: Scalar
+) -> tuple[Scalar, Scalar]:
+    """The largest ``x`` and its place: the first one's, the last NaN's, or ``first`` of infinite ones."""
+    names = k.builder.strings([str(o) for o in over if not o.is_constant])
+    best = fold(k, "max", x, over)
+    _, where = ir.Operation.create(
+        "fuse.argreduce",
+        results=[x.value.type, place.value.type],
+        operands=[x.value, place.value],
+        attributes={"kind": k.builder.string("argmax"), "over": names},
+        loc=k.location,
+        ip=k.point,
+    ).results
+    of_nan = fold(k, "max", k.select(k.is_nan(x), place, -1), over)
+    where = k.select(k.is_nan(best), of_nan, Scalar(where, place.dtype))
+    return best, k.select(k.compare("eq", best, -math.inf), first, where)
+
+
+def _first(
+    k: KernelBuilder,
+    windows: Sequence[Windows],
+    chosen: Sequence[Expr],
+    extents: Sequence[Expr],
+    in_window: bool,
+) -> Scalar:
+    """The place of the first element of a window that is none of the padding."""
+    total: Scalar | None = None
+    for w, o, extent in zip(windows, chosen, extents, strict=True):
+        skipped = w.skipped(k, o)
+        if isinstance(skipped, Expr):
+            place = k.index(skipped if in_window else w.place(o, skipped))
+        elif in_window:
+            place = skipped
+        else:
+            apart = w.dilation if isinstance(w, StridedWindows) else 1
+            place = k.add(k.mul(skipped, apart), k.index(w.begin(o)))
+        total = place if total is None else k.add(k.mul(total, k.index(extent)), place)
+    assert total is not None
+    return total
+
+
+def _flat(places: Sequence[Expr], extents: Sequence[Expr]) -> Expr:
+    """The row-major number of a place."""
+    total = places[0]
+    for place, extent in zip(places[1:], extents[1:], strict=True):
+        total = total * extent + place
+    return total
+
+
 @lowers("aten.max_pool2d_with_indices_backward.default")
 def max_pool2d_backward(call: Call) -> Any:
-    """A pixel's gradient is the sum over the windows whose largest element it is.  No atomics are needed."""
-    return _gradient(call, call.tensor("indices"), in_window=False)
+    """The gradient of a place is the sum over the windows whose largest element it is.  No atomics are
+    needed.
+    """
+    return _gradient(call, strided(call, 2), call.tensor("indices"))
+
+
+@lowers("aten.max_pool3d_with_indices_backward.default")
+def max_pool3d_backward(call: Call) -> Any:
+    return _gradient(call, strided(call, 3), call.tensor("indices"))
+
+
+@lowers("aten.adaptive_max_pool2d_backward.default")
+def adaptive_max_pool2d_backward(call: Call) -> Any:
+    windows = adaptive(call.tensor("self"), call.tensor("grad_output").sizes, 2)
+    return _gradient(call, windows, call.tensor("indices"))
+
+
+@lowers("aten.adaptive_max_pool3d_backward.default")
+def adaptive_max_pool3d_backward(call: Call) -> Any:
+    windows = adaptive(call.tensor("self"), call.tensor("grad_output").sizes, 3)
+    return _gradient(call, windows, call.tensor("indices"))
 
 
 @lowers("fuse_mlir.max_pool2d_offsets_backward.default")
 def max_pool2d_offsets_backward(call: Call) -> Any:
-    """As above, from the places in the windows."""
-    return _gradient(call, call.tensor("offsets"), in_window=True)
+    """As ``max_pool2d_backward``, from the places in the windows."""
+    return _gradient(call, strided(call, 2, call.result.sizes), call.tensor("offsets"), in_window=True)
 
 
-def _gradient(call: Call, places: Tensor, in_window: bool) -> Any:
-    gradient, window = call.tensor("grad_output"), _Window.of(call)
+def _gradient(call: Call, windows: Sequence[Windows], places: Tensor, in_window: bool = False) -> Any:
+    gradient, rank = call.tensor("grad_output"), len(windows)
     _require_float(call, gradient)
-    reach = [-(-size // stride) for size, stride in zip(window.size, window.stride, strict=True)]
-    kernel = call.kernel([gradient, places])
-    sizes = call.result.sizes
-    at = kernel.iterate(sizes)
-    total: Scalar | None = None
-    for i in range(reach[0]):
-        for j in range(reach[1]):
-            row = (at[-2] + window.padding[0]).floordiv(const(window.stride[0])) - i
-            column = (at[-1] + window.padding[1]).floordiv(const(window.stride[1])) - j
-            inside = _inside(kernel, row, gradient.sizes[-2], column, gradient.sizes[-1])
-            own = at[-2] * sizes[-1] + at[-1]
-            if in_window:  # a place beyond the window's last column must not count as one of the next row
-                down = at[-2] + window.padding[0] - row * window.stride[0]
-                right = at[-1] + window.padding[1] - column * window.stride[1]
-                own = down * window.size[1] + right
-                within = kernel.compare("lt", kernel.index(right), window.size[1])
-                inside = kernel.bit_and(inside, within)
-            place = (*at[:-2], row, column)
-            named = kernel.load_raw(places, place, inside, -1)
-            if in_window:
-                named = kernel.cast(named, torch.int64)
-            named = kernel.compare("eq", named, kernel.index(own))
-            x = kernel.load(gradient, place, inside, 0)
-            x = kernel.select(kernel.bit_and(named, inside), x, kernel.lift(0, x.dtype))
-            total = x if total is None else kernel.add(total, x)
-    assert total is not None
-    kernel.store(0, at, total)
-    return call.finish(kernel)
+    k = call.kernel([gradient, places])
+    at = k.iterate(call.result.sizes)
+    own = at[-rank:]
 
+    def share(steps: Sequence[Expr]) -> Scalar:
+        chosen = [w.last(p) - back for w, p, back in zip(windows, own, steps, strict=True)]
+        counts = gradient.sizes[-rank:]
+        held = [c for o, n in zip(chosen, counts, strict=True) for c in inside(k, o, n)]
+        if in_window:  # a place beyond the window's last column must not count as one of the next row
+            moved = [p - w.begin(o) for w, o, p in zip(windows, chosen, own, strict=True)]
+            held += [c for w, m in zip(windows[1:], moved[1:], strict=True) for c in inside(k, m, w.longest)]
+            number = _flat(moved, [w.longest for w in windows])
+        else:
+            number = _flat(own, [w.extent for w in windows])
+        holds, place = all_of(k, held), (*at[:-rank], *chosen)
+        named = k.cast(k.load_raw(places, place, holds, -1), torch.int64)
+        named = k.compare("eq", named, k.index(number))
+        x = k.load(gradient, place, holds, 0)
+        return k.select(k.bit_and(named, holds), x, k.lift(0, x.dtype))
 
-def _inside(k: KernelBuilder, row: Expr, height: Expr, column: Expr, width: Expr) -> Scalar:
-    """Whether a pixel lies in the image; comparisons that hold at every point are left out."""
-    facts = Facts.of(k.dims)
-    inside = k.true()
-    for place, extent in ((row, height), (column, width)):
-        least, most = facts.interval(place)[0], facts.interval(place - extent)[1]
-        if least is None or least < 0:
-            inside = k.bit_and(inside, k.compare("ge", k.index(place), 0))
-        if most is None or most >= 0:
-            inside = k.bit_and(inside, k.compare("lt", k.index(place - extent), 0))
-    return inside
+    k.store(0, at, summed(k, [w.most for w in windows], share))
+    return call.finish(k)
 
 
 def _require_float(call: Call, source: Tensor) -> None:
