@@ -35,7 +35,7 @@ _SPELT = (
 
 
 #: Higher-order ops whose sub-graphs are part of the module.
-_NESTING = frozenset({"cond", "while_loop", "scan", "invoke_subgraph"})
+_NESTING = frozenset({"cond", "switch", "while_loop", "scan", "invoke_subgraph"})
 
 
 class NotCacheable(Exception):

@@ -20,6 +20,10 @@ from .subgraph_calls import Carried, Subgraph
 from .values import Number, Tensor
 
 Values = list[ir.Value]
+#: Element types of tensors that hold an index.
+_INTEGERS = frozenset(
+    BY_TORCH[dtype].element for dtype in (torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64)
+)
 
 
 class ControlFlow:
@@ -90,7 +94,9 @@ class ControlFlow:
             ip=self.point,
         )
 
-    def region(self, op: ir.Operation, number: int, write: Callable[[Values], None], *types: ir.Type) -> None:
+    def region(
+        self, op: ir.Operation, number: int, write: Callable[[Values], object], *types: ir.Type
+    ) -> None:
         """Fills a region: ``write`` gets the block's arguments and emits into it."""
         block = op.regions[number].blocks.append(*types, arg_locs=[self.call.location] * len(types))
         around, self.point = self.point, ir.InsertionPoint(block)
@@ -157,8 +163,17 @@ class ControlFlow:
 
     def index(self, value: int) -> ir.Value:
         """A constant size."""
-        attribute = ir.IntegerAttr.get(self.builder.index_type, value)
-        return self.emit("arith.constant", [self.builder.index_type], [], {"value": attribute}).result
+        return self.integer(value, self.builder.index_type)
+
+    def integer(self, value: int, type_: ir.Type) -> ir.Value:
+        """A constant of a type of integers."""
+        return self.emit("arith.constant", [type_], [], {"value": ir.IntegerAttr.get(type_, value)}).result
+
+    def less(self, value: ir.Value, bound: int) -> ir.Value:
+        """Whether an integer of the host is less than ``bound``."""
+        signed_less = {"predicate": self.builder.int64(2)}  # slt
+        operands = [value, self.integer(bound, value.type)]
+        return self.emit("arith.cmpi", [self.builder.element_type("i1")], operands, signed_less).result
 
     def truth(self, value: ir.Value) -> ir.Value:
         """What the host makes of a predicate: an ``i1``, or a tensor with one bool, which it waits for."""
@@ -168,8 +183,21 @@ class ControlFlow:
         tensor = isinstance(value.type, ir.RankedTensorType)
         if not tensor or TensorSpec.of(value.type).element != BY_TORCH[torch.bool].element:
             raise Refused(f"its predicate is of type {value.type}")
+        return self._read("predicate", value, bit)
+
+    def number(self, value: ir.Value) -> ir.Value:
+        """What the host makes of an index: an integer, or a tensor with one, which it waits for."""
+        if isinstance(value.type, (ir.IndexType, ir.IntegerType)):
+            return value
+        tensor = isinstance(value.type, ir.RankedTensorType)
+        if not tensor or TensorSpec.of(value.type).element not in _INTEGERS:
+            raise Refused(f"its index is of type {value.type}")
+        return self._read("index", value, self.builder.element_type("i64"))
+
+    def _read(self, name: str, tensor: ir.Value, type_: ir.Type) -> ir.Value:
+        """The one element of a tensor, as a number of the host."""
         target = "aten._local_scalar_dense.default"
-        return self.extern("predicate", target, [value], [self.argument(0)], [bit])[0]
+        return self.extern(name, target, [tensor], [self.argument(0)], [type_])[0]
 
     def _call(self, callee: str, operands: Values, types: Sequence[ir.Type]) -> Values:
         symbol = ir.FlatSymbolRefAttr.get(callee, context=self.builder.context)

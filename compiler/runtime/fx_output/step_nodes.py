@@ -44,7 +44,7 @@ from .graph_maker import GraphMaker, value_of
 from .operators import CHECK_LAYOUT, DRAW, LAUNCH
 
 aten = torch.ops.aten
-_OPERATORS = {"+": operator.add, "-": operator.sub, "*": operator.mul}
+_OPERATORS = {"+": operator.add, "-": operator.sub, "*": operator.mul, "<": operator.lt}
 
 
 def nothing(maker: GraphMaker, step: Any) -> None:

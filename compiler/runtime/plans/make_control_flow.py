@@ -1,6 +1,7 @@
 """``{fuse.control_flow}`` functions as functions of a plan: branches and loops around calls.
 
-Every result of ``scf``, and what a loop carries, is a variable; so are constants and sums of numbers.
+Every result of ``scf``, and what a loop carries, is a variable; so are constants, sums and comparisons of
+numbers.
 """
 
 from collections.abc import Callable, Sequence
@@ -23,6 +24,8 @@ from .steps import (
     While,
 )
 
+#: The predicate ``slt`` of ``arith.cmpi``.
+_SIGNED_LESS = 2
 #: What a call becomes, from the operation, its operands and the variables of its results.
 CallStep = Callable[[ir.Operation, tuple[Operand, ...], tuple[Value, ...]], Step]
 
@@ -118,8 +121,15 @@ class _Maker:
         left, right = self.operands(op)
         return HostArithmetic(self.define(op.results[0]), _INFIX[op.name], left, right)
 
+    def _comparison(self, op: ir.Operation) -> Step:
+        if op.attributes["predicate"].value != _SIGNED_LESS:
+            raise NotImplementedError(f"{op.location}: no launch plan for this arith.cmpi in control flow")
+        left, right = self.operands(op)
+        return HostArithmetic(self.define(op.results[0]), "<", left, right)
+
 
 _STEPS: dict[str, Callable[[_Maker, ir.Operation], Step]] = {
+    "arith.cmpi": _Maker._comparison,
     "arith.constant": _Maker._constant,
     "func.call": _Maker._call,
     "scf.for": _Maker._for,

@@ -368,10 +368,10 @@ class _Reader:
 
     def arithmetic(self, line: Cursor, results: tuple[Value, ...]) -> Step:
         left = line.operand()
-        for mark in ("+", "-", "*"):
+        for mark in ("+", "-", "*", "<"):
             if line.take(mark):
                 return self.ended(line, HostArithmetic(self.one(line, results), mark, left, line.operand()))
-        line.fail("expected '+', '-' or '*'")
+        line.fail("expected '+', '-', '*' or '<'")
 
 
 _STATEMENTS: dict[str, Callable[[_Reader, Cursor], Step]] = {

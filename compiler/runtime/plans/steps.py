@@ -295,11 +295,11 @@ class Constant:
 
 @dataclass(frozen=True)
 class HostArithmetic:
-    """A sum, difference or product of two numbers."""
+    """A sum, difference or product of two numbers, or whether the left one is less."""
 
     word: ClassVar[str] = "arithmetic"
     result: Value
-    operator: Literal["+", "-", "*"]
+    operator: Literal["+", "-", "*", "<"]
     left: Operand
     right: Operand
 

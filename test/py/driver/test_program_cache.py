@@ -1,6 +1,7 @@
 """Programs from the cache: what a hit loads and tells, what makes it a miss, what the key holds."""
 
 import dataclasses
+import functools
 import hashlib
 import logging
 import pickle
@@ -338,6 +339,19 @@ def test_sub_graphs_are_stored_with_the_program(tmp_path: Path) -> None:
     assert first.launches == second.launches and str(first.module) == str(second.module)
     assert any(launch.name.startswith("true_graph_0.") for launch in second.launches)
     assert not compiled(tmp_path, branching_otherwise).cached
+
+
+def test_branches_of_a_switch_are_stored_with_the_program(tmp_path: Path) -> None:
+    torchs = pytest.importorskip("torch._higher_order_ops.switch", reason="torch has it from 2.14 on")
+
+    def switching(x: torch.Tensor, w: torch.Tensor, last: int = 2) -> torch.Tensor:
+        branches = (torch.sin, lambda x: x * w, lambda x: x.cos() * last)
+        return torchs.switch((x > 0).sum(), branches, (x,))
+
+    first, second = compiled(tmp_path, switching), compiled(tmp_path, switching)
+    assert (first.cached, second.cached) == (False, True)
+    assert first.source == second.source and "def control_flow_switch(" in second.source
+    assert not compiled(tmp_path, functools.partial(switching, last=3)).cached
 
 
 GPU = """

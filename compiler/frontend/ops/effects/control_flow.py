@@ -2,10 +2,11 @@
 ``frontend/importer/control_flow.py`` and ``frontend/importer/subgraphs.py``.
 """
 
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, TypeAlias
 
 from ....fx.table import lowers
-from ....index import const
+from ....index import Expr, const
 from ....ir.layout import TensorSpec
 from ....mlir import ir
 from ...importer.call import Call
@@ -20,29 +21,42 @@ from ...importer.values import Tensor
 def cond(call: Call) -> Any:
     """``scf.if``: its results are those of the branch that runs."""
     predicate, true, false, operands = call.node.args
-    given = call.resolve(operands)
-    results = Results(call.state, call.node)
-    results.announce()
-    types = results.types()
-    branches = [
-        import_subgraph(call, *subgraph_of(call, branch), given, _wanted(results)) for branch in (true, false)
-    ]
-    inputs = [branch.operands(call.symbols, given, call.location) for branch in branches]
+    branches = _Branches(call, (true, false), call.resolve(operands))
     chosen = call.resolve(predicate)
     if isinstance(chosen, (bool, int)):
         outer = constant(call.builder, bool(chosen), call.builder.element_type("i1"), call.location)
     else:
         outer = outside_value(call, chosen)
-    with ControlFlow(call, results) as flow:
-        op = flow.emit("scf.if", types, [flow.truth(flow.take(outer))], regions=2)
+    with ControlFlow(call, branches.results) as flow:
+        truth = flow.truth(flow.take(outer))
+        return flow.finish(
+            branches.either(flow, truth, lambda: branches.run(flow, 0), lambda: branches.run(flow, 1))
+        )
 
-        def branch(number: int) -> None:
-            made = flow.run(branches[number], flow.fill(inputs[number], []), types)
-            flow.emit("scf.yield", [], made)
 
-        flow.region(op, 0, lambda _: branch(0))
-        flow.region(op, 1, lambda _: branch(1))
-        return flow.finish(list(op.results))
+@lowers("higher_order.switch", view=True, sizes=True)
+def switch(call: Call) -> Any:
+    """``scf.if`` in ``scf.if``, which halve the branches that are left.  An index outside of them chooses the
+    first or the last one, as ``torch.switch`` does in eager mode.
+    """
+    index, graphs, operands = call.node.args
+    branches = _Branches(call, graphs, call.resolve(operands))
+    chosen = call.resolve(index)
+    if isinstance(chosen, (int, Expr)) and not isinstance(chosen, bool):
+        outer = call.symbols.value(const(chosen) if isinstance(chosen, int) else chosen, call.location)
+    else:
+        outer = outside_value(call, chosen)
+    with ControlFlow(call, branches.results) as flow:
+        number = flow.number(flow.take(outer))
+
+        def among(first: int, end: int) -> list[ir.Value]:
+            if end - first == 1:
+                return branches.run(flow, first)
+            middle = (first + end) // 2
+            less = flow.less(number, middle)
+            return branches.either(flow, less, lambda: among(first, middle), lambda: among(middle, end))
+
+        return flow.finish(among(0, len(graphs)))
 
 
 @lowers("higher_order.while_loop", view=True, sizes=True)
@@ -125,6 +139,32 @@ def invoke_subgraph(call: Call) -> Any:
     values = region.operands(call.symbols, given, call.location)
     callee = region.declare(call.builder, [v.type for v in values], types, call.location)
     return results.accept(callee, call.builder.call(callee, values, types, call.location), call.location)
+
+
+#: Emits ops into a branch; the branch's results.
+_Way: TypeAlias = Callable[[], list[ir.Value]]
+
+
+class _Branches:
+    """Sub-graphs of which one runs, on the same operands, and which give the results of the call."""
+
+    def __init__(self, call: Call, graphs: Sequence[Any], given: Sequence[Any]) -> None:
+        self.results = Results(call.state, call.node)
+        self.results.announce()
+        self.types = self.results.types()
+        wanted = _wanted(self.results)
+        self.graphs = [import_subgraph(call, *subgraph_of(call, graph), given, wanted) for graph in graphs]
+        self.inputs = [graph.operands(call.symbols, given, call.location) for graph in self.graphs]
+
+    def run(self, flow: ControlFlow, number: int) -> list[ir.Value]:
+        return flow.run(self.graphs[number], flow.fill(self.inputs[number], []), self.types)
+
+    def either(self, flow: ControlFlow, truth: ir.Value, first: _Way, second: _Way) -> list[ir.Value]:
+        """An ``scf.if``: its results are those of the first or of the second way."""
+        op = flow.emit("scf.if", self.types, [truth], regions=2)
+        flow.region(op, 0, lambda _: flow.emit("scf.yield", [], first()))
+        flow.region(op, 1, lambda _: flow.emit("scf.yield", [], second()))
+        return list(op.results)
 
 
 def _all_results(call: Call, number: int | None = None) -> Results:
