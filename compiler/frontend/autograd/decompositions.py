@@ -17,6 +17,7 @@ import torch
 from torch.utils._python_dispatch import _disable_current_modes
 
 from ...fx.eager_dtypes import lacks_kernel
+from .fake_quantize import DECOMPOSITIONS
 
 #: reason -> packets of ``torch.ops.aten``.
 GROUPS: dict[str, tuple[str, ...]] = {
@@ -27,7 +28,6 @@ GROUPS: dict[str, tuple[str, ...]] = {
         "_native_batch_norm_legit_no_training", "_batch_norm_with_update_functional",
         "_batch_norm_no_update", "batch_norm_backward", "native_batch_norm_backward",
         "cudnn_batch_norm", "cudnn_batch_norm_backward", "_fused_rms_norm", "_fused_rms_norm_backward",
-        "_weight_norm_interface",
         "norm", "renorm", "dist",
     ),
     "reductions made of others": ("nanmean", "trace"),
@@ -127,17 +127,48 @@ def _log_sigmoid(x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
     return x.clamp(max=0) - decay.log1p(), decay
 
 
+def _weight_norm(v: torch.Tensor, g: torch.Tensor, dim: int = 0) -> tuple[torch.Tensor, torch.Tensor]:
+    """``v`` with the norms ``g`` along ``dim``, and the norms that it had, which are float32 where ``g`` has
+    16 bits.  Eager rounds nothing between.
+    """
+    wide = _computed_in(g)
+    rest = [d for d in range(v.dim()) if d != dim]
+    norm = torch.linalg.vector_norm(v, 2, rest, keepdim=True, dtype=wide) if rest else v.to(wide).abs()
+    return (v.to(wide) * (g.to(wide) / norm)).to(v.dtype).contiguous(), norm
+
+
+def _weight_norm_backward(
+    grad_w: torch.Tensor, v: torch.Tensor, g: torch.Tensor, norms: torch.Tensor, dim: int
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """The gradients of ``v`` and ``g``: what changes the norm alone is no gradient of ``v``."""
+    wide = _computed_in(g)
+    rest = [d for d in range(v.dim()) if d != dim]
+    grad, given = grad_w.to(wide), v.to(wide)
+    inverse = 1 / norms.to(wide)
+    along = (grad * given).sum(rest, keepdim=True) if rest else grad * given
+    of_v = g.to(wide) * (grad * inverse - given * (along * inverse * inverse * inverse))
+    return of_v.to(v.dtype).contiguous(), (along * inverse).to(g.dtype)
+
+
+def _computed_in(x: torch.Tensor) -> torch.dtype:
+    return torch.float64 if x.dtype == torch.float64 else torch.float32
+
+
 #: Overloads for which neither has a function, or one that does not serve.  Clipping gradients begins with
 #: norms: a reduction for each tensor, all of which share launches; some optimisers end with copies of
 #: lists.  An assertion without a message has no result and no effect that torch's dead-code elimination
 #: knows of, so AOTAutograd drops it.  Torch's partitioner does not know that a log-sigmoid may be computed
 #: again: whole, its result would be saved for backward, or what is made of it.  Torch's function makes a
-#: 0-d tensor of zero, which would be saved too.
+#: 0-d tensor of zero, which would be saved too.  For weight normalisation, torch's function rounds the norms
+#: to half, and there is none of the gradient: a sum of each row, and pointwise work.
 OWN: dict[str, Callable[..., Any]] = {
     "_foreach_norm.Scalar": _norms,
     "_foreach_copy.default": _copies,
     "_assert_async.default": _assert_with_message,
     "log_sigmoid_forward.default": _log_sigmoid,
+    "_weight_norm_interface.default": _weight_norm,
+    "_weight_norm_interface_backward.default": _weight_norm_backward,
+    **DECOMPOSITIONS,
 }
 
 #: Ops of exported models that are quantised: pointwise work, which torch has as functions in the module that
