@@ -207,7 +207,7 @@ class _Writer:
                 others[argument] = self.kernel.size(names[n])
             elif n in found.loaded:
                 bases[n] = self.kernel.base(value, _pointer(producer, n))
-            elif not isinstance(argument.type, ir.RankedTensorType):
+            elif not isinstance(argument.type, ir.RankedTensorType):  # a number, or a token
                 others[argument] = self.kernel.argument(value)
         mask, other = _masked(op)
         with ir.InsertionPoint(op), op.location:

@@ -189,6 +189,11 @@ class InFlight:
         self.written |= {s for s in sources if isinstance(s, fx.Node)}
 
 
+def written_operands(node: fx.Node) -> list[fx.Node]:
+    """The nodes that the schema of an ``OpOverload`` says that it writes to."""
+    return _arguments(node)[0]
+
+
 def _arguments(node: fx.Node) -> tuple[list[fx.Node], list[fx.Node]]:
     """The nodes that an op writes, and those whose storage its results share."""
     schema = node.target._schema  # type: ignore[union-attr]
@@ -211,4 +216,12 @@ def _name(node: fx.Node) -> str | None:
     return target._opname
 
 
-__all__ = ["Flight", "InFlight", "is_collective", "is_wait", "received", "waits_for_several"]
+__all__ = [
+    "Flight",
+    "InFlight",
+    "is_collective",
+    "is_wait",
+    "received",
+    "waits_for_several",
+    "written_operands",
+]

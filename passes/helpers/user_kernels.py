@@ -5,6 +5,7 @@ Helpers of the passes that fuse with users' kernels, not a pass.
 from collections.abc import Mapping, Sequence
 
 from ...compiler.analysis.user_kernel.op_kinds import COMPUTED, FOLDS, PURE_DIALECTS
+from ...compiler.ir.dialects import fuse
 from ...compiler.ir.kernel import argument_attributes, bounds_of, named_sizes
 from ...compiler.ir.layout import TensorSpec
 from ...compiler.mlir import ir
@@ -83,9 +84,9 @@ class UsersKernel:
         locations: Sequence[ir.Location] = (),
         readers: Sequence[ir.Operation] = (),
     ) -> ir.Operation:
-        """Removes what is dead, and the arguments that nothing uses any more, but for sizes and numbers that
-        the kernel took before.  Returns the new call; the old one is erased, and the calls ``readers`` of
-        what it made before it.
+        """Removes what is dead, and the arguments that nothing uses any more, but for tokens, and for sizes
+        and numbers that the kernel took before.  Returns the new call; the old one is erased, and the calls
+        ``readers`` of what it made before it.
 
         replaced: the values that the results of the new call replace.  Where there is a ``name``, the kernel
         gets it, and the kernel and the call say the ``locations``.
@@ -93,9 +94,10 @@ class UsersKernel:
         remove_dead(self.program, self.kernel)
         for n, argument in reversed(list(enumerate(self.block.arguments))):
             may_go = n >= self._before or isinstance(argument.type, ir.RankedTensorType)
-            if may_go and _is_unused(argument):
+            if may_go and _is_unused(argument) and not isinstance(argument.type, fuse.Token):
                 self.block.erase_argument(n)
                 del self._attributes[n], self.operands[n]
+        self._move_tokens()
         ties = [ir.BlockArgument(value).arg_number for value in self._returned]
         self.kernel.attributes["fuse.ties"] = ir.DenseI64ArrayAttr.get(ties)
         self._sign()
@@ -110,6 +112,15 @@ class UsersKernel:
             new.location = self.kernel.location = ir.Location.fused(list(locations))
             self.program.rename(self.kernel, new, self.program.unique_name(name))
         return new
+
+    def _move_tokens(self) -> None:
+        """Puts tokens behind all other arguments."""
+        for n, argument in reversed(list(enumerate(self.block.arguments))):
+            if isinstance(argument.type, fuse.Token):
+                self.block.add_argument(argument.type, self.kernel.location)
+                self.block.erase_argument(n)
+                self.operands.append(self.operands.pop(n))
+                self._attributes.append(self._attributes.pop(n))
 
     @property
     def _returned(self) -> list[ir.Value]:

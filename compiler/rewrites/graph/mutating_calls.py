@@ -19,9 +19,13 @@ AOTAutograd describes a view of such an argument by the offset in its storage.  
 offset that counts from the first element of the argument, which may lie elsewhere in its storage at the next
 call.
 
+The graphs of ``cond``, ``while_loop``, ``scan`` and ordered groups are rewritten as well.  An argument of
+such a graph is never written to: it is copied.  An empty tensor that an ordered group alone takes, to write
+to it, is made inside the group.
+
 It does not fire on calls that write to several values in one storage, unless these are views of one argument
 of the call; where a copy would have other strides than the original; on higher-order ops, and ops with
-results for arguments (``out=``); nor inside sub-graphs.
+results for arguments (``out=``).
 
 Why not an MLIR pass: the call would be an opaque extern call of a higher-order op, whose copies torch makes.
 """
@@ -32,11 +36,13 @@ from typing import Any
 
 import torch
 from torch import Tensor
-from torch.fx import GraphModule, Node, map_arg
+from torch.fx import Graph, GraphModule, Node, map_arg
+from torch.fx.node import map_aggregate
 
 from ...base.dataclass import dataclass
 from ...fx.collectives import waits_by_start
 from ...fx.new_node import WRITES, computed_node, new_node
+from ...fx.ordered_groups import make_inside, ordered_graph
 from ...fx.views import Waits, storage_readers, storage_root
 from ..rewriting import rewrite
 
@@ -52,21 +58,55 @@ class _Call:
     keys: tuple[Any, ...]
 
 
+@dataclass(frozen=True)
+class _Around:
+    """The graph around a call: its calls, the places of its nodes, and whether it may write to its
+    arguments.
+    """
+
+    calls: dict[Node, _Call]
+    order: dict[Node, int]
+    waits: Waits
+    writes_arguments: bool
+
+
+#: Ops that leave the elements of what they make as they find them.
+_EMPTY = (
+    _aten.empty,
+    _aten.empty_strided,
+    _aten.empty_like,
+    _aten.new_empty,
+    _aten.new_empty_strided,
+    _aten.empty_permuted,
+)
+
+
 @rewrite(
     "mutating-calls",
     "a custom op or Triton kernel that writes to its arguments writes in place, instead of into copies",
 )
 def write_calls_in_place(gm: GraphModule) -> int:
-    """Rewrites a graph with ``meta["val"]`` in place, as the last rewrite, for it is not functional then; how
-    many calls.
+    """Rewrites a graph with ``meta["val"]`` in place, and those inside it, as the last rewrite, for it is not
+    functional then; how many calls.
     """
+    count = 0
+    for held in gm.modules():  # a graph before those inside it
+        if isinstance(held, GraphModule):
+            _make_empty_inside(held.graph)
+            count += _rewrite_graph(held, writes_arguments=held is gm)
+    return count
+
+
+def _rewrite_graph(gm: GraphModule, *, writes_arguments: bool) -> int:
     calls = {node: call for node in gm.graph.nodes if (call := _call(node)) is not None}
-    order = {node: number for number, node in enumerate(gm.graph.nodes)} if calls else {}
-    waits = waits_by_start(gm.graph) if calls else {}
+    if not calls:
+        return 0
+    order = {node: number for number, node in enumerate(gm.graph.nodes)}
+    around = _Around(calls, order, waits_by_start(gm.graph), writes_arguments)
     count = 0
     for node in list(calls):
         call = calls[node] = _call(node) or calls[node]  # it may take what another call made
-        written = _written(call, calls, order, waits)
+        written = _written(call, around)
         if written is not None:
             _rewrite(call, written, order)
             count += 1
@@ -77,6 +117,22 @@ def write_calls_in_place(gm: GraphModule) -> int:
     if count:
         gm.recompile()
     return count
+
+
+def _make_empty_inside(graph: Graph) -> None:
+    """Makes the empty tensors that an ordered group alone takes, to write to them, inside the group."""
+    for group in list(graph.nodes):
+        inner = ordered_graph(group)
+        if inner is None:
+            continue
+        bases = {base for node in inner.nodes if (call := _call(node)) is not None for base in call.bases}
+        for argument in inner.find_nodes(op="placeholder"):
+            if argument in bases:
+                make_inside(group, argument, _is_empty)
+
+
+def _is_empty(node: Node) -> bool:
+    return getattr(node.target, "overloadpacket", None) in _EMPTY
 
 
 def _call(node: Node) -> _Call | None:
@@ -94,14 +150,12 @@ def _call(node: Node) -> _Call | None:
         return None
     if not bases or not all(isinstance(b, Node) and isinstance(b.meta.get("val"), Tensor) for b in bases):
         return None
-    if any(user.op != "call_function" or len(user.args) < 2 for user in node.users):
+    if any(user.op == "call_function" and len(user.args) < 2 for user in node.users):
         return None
     return _Call(node, tuple(bases), tuple(keys))
 
 
-def _written(
-    call: _Call, calls: dict[Node, _Call], order: dict[Node, int], waits: Waits
-) -> list[bool] | None:
+def _written(call: _Call, around: _Around) -> list[bool] | None:
     """For each base whether the call may write to it, else to a copy; None where the call has to stay."""
     roots = [storage_root(base) for base in call.bases]
     if len(set(roots)) < len(roots) or len(set(call.bases)) < len(call.bases):
@@ -109,7 +163,7 @@ def _written(
     given = [storage_root(n) for n in _operands(call.node)]
     found = []
     for base, root in zip(call.bases, roots, strict=True):
-        in_place = given.count(root) == 1 and _is_free(call, base, root, calls, order, waits)
+        in_place = given.count(root) == 1 and _is_free(call, base, root, around)
         if not in_place and not _is_contiguous(base.meta["val"]):
             return None
         found.append(in_place)
@@ -140,17 +194,17 @@ def _uncopied(node: Node) -> dict[str, Any]:
     return {k: v for k, v in node.kwargs.items() if k not in ("tensors_to_clone", "tensor_bases")}
 
 
-def _is_free(
-    call: _Call, base: Node, root: Node, calls: dict[Node, _Call], order: dict[Node, int], waits: Waits
-) -> bool:
+def _is_free(call: _Call, base: Node, root: Node, around: _Around) -> bool:
     """Whether nobody sees the old contents of a base after the call."""
-    later = [r for r in storage_readers(root, waits) if order[r] > order[call.node]]
+    later = [r for r in storage_readers(root, around.waits) if around.order[r] > around.order[call.node]]
     if root.op != "placeholder":
         return root.op == "call_function" and not later
+    if not around.writes_arguments:
+        return False
     if root is not base or len(later) != 1 or later[0].target is not _aten.copy_.default:
         return False
     target, new = later[0].args[:2]
-    return target is base and _comes_from(new, call, base, calls)
+    return target is base and _comes_from(new, call, base, around.calls)
 
 
 def _comes_from(new: Any, call: _Call, base: Node, calls: dict[Node, _Call]) -> bool:
@@ -188,6 +242,9 @@ def _rewrite(call: _Call, written: list[bool], order: dict[Node, int]) -> None:
         order.setdefault(value, order[node])
     news = dict(zip(call.keys, values, strict=True))
     for user in list(node.users):
+        if user.op == "output":  # of an ordered group
+            user.args = map_aggregate(user.args, lambda leaf: _whole(made, news) if leaf is node else leaf)
+            continue
         key = user.args[1]
         if key in news:
             user.replace_all_uses_with(news[key])
@@ -198,6 +255,18 @@ def _rewrite(call: _Call, written: list[bool], order: dict[Node, int]) -> None:
             user.replace_all_uses_with(made)
         node.graph.erase_node(user)
     node.graph.erase_node(node)
+
+
+def _whole(made: Node, news: dict[Any, Node]) -> Any:
+    """What the functional call gave, where ``made`` writes to ``news``."""
+    if "kernel_idx" in made.kwargs:
+        return dict(news)
+    value = made.meta["val"]
+    if not isinstance(value, tuple):
+        return (None if value is None else made, *news.values())
+    with made.graph.inserting_after(made):
+        results = [computed_node(made, operator.getitem, made, number) for number in range(len(value))]
+    return (*results, *news.values())
 
 
 def _op_call(node: Node, values: list[Node]) -> Node:

@@ -19,8 +19,9 @@ from torch.utils import _pytree as pytree
 from ....base.dataclass import dataclass
 from ....fx.collectives import reads_until
 from ....fx.graph_text import held
-from ....fx.in_flight import InFlight
+from ....fx.in_flight import InFlight, written_operands
 from ....fx.table import lowers
+from ....fx.views import storage_root
 from ....index import Expr
 from ....ir.dialects.fuse import Token
 from ....ir.layout import TensorSpec
@@ -64,7 +65,7 @@ def _refuse_unordered(call: Call, graph: fx.Graph) -> None:
         if "val" not in node.meta and not silent:
             call.refuse(f"{node.name} of its sub-graph has no value")
         if isinstance(node.target, torch._ops.OpOverload):
-            if node.target._schema.is_mutable:
+            if any(storage_root(n).op != "call_function" for n in written_operands(node)):
                 call.refuse(f"its sub-graph writes: {node.target}")
             if torch.Tag.nondeterministic_seeded in node.target.tags:
                 call.refuse(f"its sub-graph draws random numbers: {node.target}")
