@@ -58,7 +58,7 @@ GROUPS: dict[str, tuple[str, ...]] = {
         "float_power", "_euclidean_dist", "lcm", "linalg_cross",
     ),
     "an index or a scatter of the general form": (
-        "embedding_dense_backward", "index_copy", "index_fill", "index_reduce", "take", "put",
+        "embedding_dense_backward", "index_copy", "index_fill", "take", "put",
         "_unsafe_index_put", "_unsafe_masked_index", "_unsafe_masked_index_put_accumulate", "select_backward",
         "slice_backward", "diagonal_backward", "unfold_backward", "value_selecting_reduction_backward",
         "max_unpool2d", "max_unpool3d",
@@ -191,7 +191,7 @@ OF_INDUCTOR = frozenset({
     "_softmax_backward_data", "nanmean", "ger", "rand_like", "randn_like", "randint_like",
     "rrelu_with_noise_functional", "selu", "angle", "isclose", "float_power", "put",
     "value_selecting_reduction_backward", "narrow_copy", "view_copy", "native_channel_shuffle",
-    "upsample_linear1d", "grid_sampler_2d", "index_reduce",
+    "upsample_linear1d", "grid_sampler_2d",
 })  # fmt: skip
 
 

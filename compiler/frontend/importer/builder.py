@@ -161,6 +161,13 @@ class KernelBuilder(Arithmetic):
             torch.int64,
         )
 
+    def fold(self, kind: str, value: Scalar, over: Sequence[str]) -> Scalar:
+        """``fuse.reduce`` over the dims of these names; ``value`` itself where there are none."""
+        if not over:
+            return value
+        attributes = {"kind": self.builder.string(kind), "over": self.builder.strings(over)}
+        return Scalar(self.emit("fuse.reduce", value.value.type, [value.value], attributes), value.dtype)
+
     def assert_(self, condition: Scalar, message: str, is_index: bool = False) -> None:
         """``fuse.device_assert``: stops the program where ``condition`` does not hold.  ``is_index``: it is
         about an index, and eager raises an IndexError.

@@ -20,6 +20,7 @@ FAMILIES = (
     "reduce.scans",
     "indexed.indexing",
     "indexed.scatter",
+    "indexed.reductions",
     "shape.shape",
     "reduce.pools",
     "reduce.average_pools",

@@ -3,7 +3,7 @@
 import pytest
 import torch
 from compiling import Compiled
-from lowering import check, check_training
+from lowering import check_training
 from torch.nn import functional as F
 from versions import TORCH
 
@@ -30,14 +30,6 @@ FUNCTIONS = {
 def test_nothing_runs_as_itself(name):
     function, x = FUNCTIONS[name]
     check_training(function, x, table=decomposition_table())
-
-
-@pytest.mark.parametrize("kind", ["amax", "amin"])
-def test_index_reduce(kind):
-    """Torch decomposes it on a GPU alone."""
-    inputs = given(5, 3), torch.tensor([0, 2, 2, 1]), given(4, 3)
-    extern = ("aten.index_reduce.default",)
-    check(lambda x, i, v: x.index_reduce(0, i, v, kind), *inputs, table=decomposition_table(), extern=extern)
 
 
 @pytest.mark.xfail(

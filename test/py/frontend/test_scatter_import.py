@@ -184,20 +184,6 @@ def test_nan_wins_where_atomics_compare_bits(how, level):
     torch.testing.assert_close(compiled(x, index, source), function(x, index, source), equal_nan=True)
 
 
-@pytest.mark.parametrize(
-    "function",
-    (
-        lambda x, i, s: x.scatter_reduce(0, i, s, "prod"),
-        lambda x, i, s: x.scatter_reduce(0, i, s, "mean"),
-        lambda x, i, s: x.scatter_reduce(0, i, s, "sum", include_self=False),
-        lambda x, i, s: aten.scatter.reduce(x, 0, i, s, reduce="multiply"),
-    ),
-)
-def test_reductions_without_atomics_fall_back(function):
-    with pytest.raises(UnsupportedOp):
-        lower(trace(function, [X[0, 0], I, X[1, 0]]))
-
-
 def test_deterministic_algorithms_fall_back():
     """Where the order of the writes may show; one value has no order."""
     torch.use_deterministic_algorithms(True)
@@ -354,7 +340,7 @@ CORE = {
     "aten._unsafe_index_put.default": "decomposed",
     "aten.embedding_dense_backward.default": "decomposed",
     "aten.masked_scatter.default": "what is written where depends on a running count of the mask",
-    "aten.index_reduce.default": "decomposed",
+    "aten.index_reduce.default": "lowered",
     "aten.as_strided_scatter.default": "lowered",
 }
 

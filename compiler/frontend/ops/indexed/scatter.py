@@ -84,7 +84,7 @@ def nan_that_wins(k: KernelBuilder, x: Scalar, mode: str) -> Scalar:
     return k.select(k.is_nan(x), nan if mode == "max" else k.math("copysign", nan, -1.0), x)
 
 
-class _Source:
+class ScatterSource:
     """What is written: a tensor that broadcasts to the index, or one number."""
 
     def __init__(self, call: Call, value: Any) -> None:
@@ -103,7 +103,7 @@ class _Source:
         return k.index(self.value) if isinstance(self.value, Expr) else self.value
 
 
-def _number_of_elements(sizes: Sequence[Expr]) -> Expr:
+def number_of_elements(sizes: Sequence[Expr]) -> Expr:
     total = const(1)
     for size in sizes:
         total = total * size
@@ -115,7 +115,7 @@ def _number_of_elements(sizes: Sequence[Expr]) -> Expr:
 
 @lowers("aten.index_put.default")
 def index_put(call: Call) -> Any:
-    target, source = call.tensor("self"), _Source(call, call["values"])
+    target, source = call.tensor("self"), ScatterSource(call, call["values"])
     mode = "add" if call["accumulate"] else "set"
     masks = [(d, i) for d, i in enumerate(call["indices"]) if i is not None]
     if len(masks) == 1 and masks[0][1].dtype == torch.bool and _is_one_number(source):
@@ -124,7 +124,7 @@ def index_put(call: Call) -> Any:
     advanced = Advanced.of(call, target, call["indices"])
     sizes = _subscripted(advanced)
     copy = target if _may_overwrite(call, target) else copied(call)
-    if _number_of_elements(sizes).constant == 0:
+    if number_of_elements(sizes).constant == 0:
         return copy
     kernel = call.kernel([*advanced.tensors, *source.inputs], [copy], source.numbers)
     at = kernel.iterate(sizes)
@@ -133,11 +133,11 @@ def index_put(call: Call) -> Any:
     return call.finish(kernel)
 
 
-def _is_one_number(source: _Source) -> bool:
+def _is_one_number(source: ScatterSource) -> bool:
     return not isinstance(source.value, Tensor) or all(n.constant == 1 for n in source.value.sizes)
 
 
-def _masked(call: Call, target: Tensor, first: int, mask: Tensor, source: _Source, mode: str) -> Any:
+def _masked(call: Call, target: Tensor, first: int, mask: Tensor, source: ScatterSource, mode: str) -> Any:
     """Writes one number wherever a mask over some dims, from ``first`` on, is true.  The number of such
     places depends on the data, so each element reads the mask.
     """
@@ -171,7 +171,7 @@ def _subscripted(advanced: Advanced) -> list[Expr]:
 
 def _scatter(call: Call, value: Any, mode: str) -> Any:
     """``self[.., index[p], ..] = value[p]`` for every point *p* of the index."""
-    target, index, source = call.tensor("self"), call.tensor("index"), _Source(call, value)
+    target, index, source = call.tensor("self"), call.tensor("index"), ScatterSource(call, value)
     require_indices(call, index)
     if mode != "set" or source.inputs:
         require_mode(call, target, mode)
@@ -180,7 +180,7 @@ def _scatter(call: Call, value: Any, mode: str) -> Any:
     if fill is not None and mode == "set" and _one_a_line(target, index, dim):
         return _compared(call, target, index, dim, source, fill)
     copy = copied(call, mode)
-    if _number_of_elements(index.sizes).constant == 0:
+    if number_of_elements(index.sizes).constant == 0:
         return copy
     kernel = call.kernel([index, *source.inputs], [copy], source.numbers)
     at = kernel.iterate(index.sizes)
@@ -219,21 +219,12 @@ def _one_a_line(target: Tensor, index: Tensor, dim: int) -> bool:
 
 
 def _compared(
-    call: Call, target: Tensor, index: Tensor, dim: int, source: _Source, fill: int | float | bool
+    call: Call, target: Tensor, index: Tensor, dim: int, source: ScatterSource, fill: int | float | bool
 ) -> Any:
     """Writes one element on each line of a constant: each element compares its place with the index, so that
     nothing is written twice.
-
-    The index is checked by a kernel of its own, as a kernel with an assertion would fuse into fewer readers.
     """
-    size = target.sizes[dim]
-    kernel = call.kernel([index], [call.fresh(index.fake)], name=f"{call.node.name}_index")
-    at = kernel.iterate(index.sizes)
-    raw = kernel.load_raw(index, at)
-    checked(kernel, raw, size, out_of_bounds(dim, size))
-    kernel.store(0, at, raw)
-    places = call.finish(kernel, [index.fake])
-    assert isinstance(places, Tensor)
+    places = checked_index(call, index, target.sizes[dim], dim)
     kernel = call.kernel([places, *source.inputs], None, source.numbers)
     at = kernel.iterate(target.sizes)
     line = (*at[:dim], const(0), *at[dim + 1 :])
@@ -245,7 +236,21 @@ def _compared(
     return call.finish(kernel)
 
 
-def _at_own_point(k: KernelBuilder, source: _Source, at: Sequence[Expr]) -> Operand:
+def checked_index(call: Call, index: Tensor, size: Expr, dim: int) -> Tensor:
+    """A copy of the index, each number of which is in range.  It is checked by a kernel of its own, as one
+    with an assertion would fuse into fewer readers.
+    """
+    kernel = call.kernel([index], [call.fresh(index.fake)], name=f"{call.node.name}_index")
+    at = kernel.iterate(index.sizes)
+    raw = kernel.load_raw(index, at)
+    checked(kernel, raw, size, out_of_bounds(dim, size))
+    kernel.store(0, at, raw)
+    places = call.finish(kernel, [index.fake])
+    assert isinstance(places, Tensor)
+    return places
+
+
+def _at_own_point(k: KernelBuilder, source: ScatterSource, at: Sequence[Expr]) -> Operand:
     """The source of a scatter.  It is at least as large as the index, so it does not broadcast.  A 0-d source
     counts as one element.
     """
@@ -269,13 +274,6 @@ def scatter_add(call: Call) -> Any:
     return _scatter(call, call["src"], "add")
 
 
-@lowers("aten.scatter.reduce", "aten.scatter.value_reduce")
-def scatter_with(call: Call) -> Any:
-    if call["reduce"] != "add":
-        call.refuse("there is no atomic multiplication")
-    return _scatter(call, call["src"] if "src" in call.arguments else call["value"], "add")
-
-
 @lowers("aten.index_add.default")
 def index_add(call: Call) -> Any:
     """``self[.., index[j], ..] += alpha * source[.., j, ..]``."""
@@ -287,7 +285,7 @@ def index_add(call: Call) -> Any:
         call.refuse("the factor is known only when the program runs")
     dim = call["dim"] % max(target.rank, 1)
     copy = copied(call)
-    if _number_of_elements(source.sizes).constant == 0:
+    if number_of_elements(source.sizes).constant == 0:
         return copy
     kernel = call.kernel([index, source], [copy])
     at = kernel.iterate(source.sizes)
@@ -296,20 +294,6 @@ def index_add(call: Call) -> Any:
     x = kernel.load(source, at)
     kernel.store(0, place.at, x if alpha == 1 else kernel.mul(x, alpha), place.valid, "add", place.indices)
     return call.finish(kernel)
-
-
-#: Reductions of scatter_reduce that are atomic operations.
-_REDUCTIONS = {"sum": "add", "amax": "max", "amin": "min"}
-
-
-@lowers("aten.scatter_reduce.two")
-def scatter_reduce(call: Call) -> Any:
-    mode = _REDUCTIONS.get(call["reduce"])
-    if mode is None:
-        call.refuse(f"there is no atomic {call['reduce']}")
-    if not call["include_self"]:
-        call.refuse("the old values of written elements do not count (include_self=False)")
-    return _scatter(call, call["src"], mode)
 
 
 # --- at places that the import knows ------------------------------------------------------------------------

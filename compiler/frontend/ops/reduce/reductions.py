@@ -52,11 +52,7 @@ class LoadedOperand:
 
     def fold(self, kind: str, value: Scalar) -> Scalar:
         """``fuse.reduce`` over the reduced dims; ``value`` itself where there are none."""
-        if not self.over:
-            return value
-        k = self.kernel
-        attributes = {"kind": k.builder.string(kind), "over": k.builder.strings(self.over)}
-        return Scalar(k.emit("fuse.reduce", value.value.type, [value.value], attributes), value.dtype)
+        return self.kernel.fold(kind, value, self.over)
 
     def several(
         self, op: str, operands: Sequence[Scalar], dtypes: Sequence[torch.dtype], **attributes: str

@@ -236,9 +236,7 @@ def unrolled(extents: Sequence[Expr]) -> list[tuple[Expr, ...]] | None:
 
 def fold(k: KernelBuilder, kind: str, value: Scalar, over: Sequence[Expr]) -> Scalar:
     """``fuse.reduce`` over the dims among ``over``."""
-    names = k.builder.strings([str(o) for o in over if not o.is_constant])
-    attributes = {"kind": k.builder.string(kind), "over": names}
-    return Scalar(k.emit("fuse.reduce", value.value.type, [value.value], attributes), value.dtype)
+    return k.fold(kind, value, [str(o) for o in over if not o.is_constant])
 
 
 def summed(k: KernelBuilder, extents: Sequence[Expr], term: Callable[[Sequence[Expr]], Scalar]) -> Scalar:
