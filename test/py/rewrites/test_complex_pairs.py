@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 import torch
+import torch.utils._pytree as pytree
 from compiling import Compiled
 from interpreted_gpu import interpreted_gpu
 from random_complex import program
@@ -120,17 +121,14 @@ OPERANDS = {
 
 
 @pytest.mark.parametrize("case", COMPILED)
-@pytest.mark.parametrize("operands", OPERANDS)
-@pytest.mark.parametrize("dtype", [torch.complex64, torch.complex128])
-def test_ops(case: str, operands: str, dtype: torch.dtype) -> None:
+def test_ops(case: str) -> None:
+    """With contiguous operands nothing is left to torch; other layouts and dtypes share one graph."""
     torch.manual_seed(0)
-    same(COMPILED[case][0], *OPERANDS[operands](dtype))
-
-
-@pytest.mark.parametrize("case", COMPILED)
-def test_no_op_of_the_table_is_left_to_torch(case: str) -> None:
-    compiled = same(COMPILED[case][0], z(3, 4), z(3, 4))
+    [function] = COMPILED[case]
+    compiled = same(function, *OPERANDS["plain"](torch.complex64))
     assert [f.target for g in compiled.graphs for f in g.fallbacks] == []
+    others = (*OPERANDS["strided"](torch.complex128), *OPERANDS["conjugated"](torch.complex64))
+    same(lambda a, b, c, d: tuple(pytree.tree_leaves((function(a, b), function(c, d)))), *others)
 
 
 @pytest.mark.parametrize("case", ["mul", "div", "conj", "sums", "exp", "views", "by numbers", "sizes"])
@@ -296,7 +294,7 @@ def test_kernels_read_no_negated_views(function: Callable[[Tensor], Tensor], con
 
 
 #: How many random programs are compiled; ``FUSE_MLIR_RANDOM`` asks for more.
-PROGRAMS = int(os.environ.get("FUSE_MLIR_RANDOM", "12"))
+PROGRAMS = int(os.environ.get("FUSE_MLIR_RANDOM", "6"))
 
 
 @pytest.mark.parametrize("seed", range(PROGRAMS))
