@@ -39,6 +39,7 @@ from ..frontend.autograd.stand_in import (
 from ..fx.graph_text import NotCacheable
 from ..fx.saved_strides import keep_saved_tensors, report_strides
 from ..runtime.gpu import load
+from ..runtime.overlapping_arguments import with_overlaps
 from ..runtime.plans.bound_plan import LaunchPlan
 from .calling_convention import called_by_dynamo
 from .compiled_graph import GraphFacts, compiled_graph, report
@@ -93,11 +94,12 @@ def hit_of_captured(
             log.warning("a stored training step is passed by: %s", reason)
     if found is None:
         return CapturedLookup(key)
-    program, written = found
+    program, link = found
     compiled = load_program(program, GraphFacts("inference", key, len(example_inputs), timing), options)
     report(compiled, options)
     leave_out_hooks_guard()
-    return CapturedLookup(key, called_by_dynamo(compiled.call, written))
+    call = called_by_dynamo(compiled.call, link.written)
+    return CapturedLookup(key, with_overlaps(call, gm, example_inputs, link.mutated))
 
 
 def hit_of_graph(request: Request) -> tuple[str | None, CompiledGraph | None]:

@@ -5,6 +5,7 @@ AOTAutograd asks for one graph to be compiled.  With gradients it asks for the j
 for the forward and the backward graph to be compiled.
 """
 
+import logging
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -23,10 +24,12 @@ from ..frontend.user_kernels.tracing import user_kernel_facts
 from ..fx.saved_strides import keep_saved_tensors, kept_strides, report_strides
 from ..rewrites.stages import CAPTURED, switched_on
 from ..runtime.cache.places import cache_folder
+from ..runtime.overlapping_arguments import as_torch, with_overlaps
 from .calling_convention import called_by_dynamo
 from .direct_call import (
     differentiable_results,
     has_subclasses,
+    mutated_inputs,
     needs_gradients,
     plain_inputs,
     share_storage,
@@ -36,7 +39,13 @@ from .graph_compilation import compile_graph
 from .hooks_guard import leave_out_hooks_guard
 from .program import CompiledGraph
 from .program_cache import ProgramCache, toolchain
+from .program_entry import InferenceLink
 from .request import algorithms_of, where_it_runs
+
+log = logging.getLogger(__name__)
+
+#: How AOTAutograd begins to say which arguments that share memory it does not handle.
+_REFUSES = "aot_autograd() does not yet handle"
 
 
 def compile_captured(
@@ -91,6 +100,8 @@ class CapturedCompilation:
         self._remarks = Remarks()
         #: What Dynamo calls where none of AOTAutograd's wrappers is needed.
         self._direct: Callable[..., Any] | None = None
+        #: As ``mutated_inputs`` says.
+        self._mutated: tuple[int, ...] | None = ()
         #: From the cut until the forward graph is compiled.
         self._backward_graph: torch.fx.GraphModule | None = None
         #: The step and the key of the forward program, for the link to both programs.
@@ -116,19 +127,29 @@ class CapturedCompilation:
             "force_non_lazy_backward_lowering": not has_subclasses(gm, example_inputs),
         }
         with functorch_config.patch(how), user_kernel_facts(self._store):
-            wrapped: Callable[..., Any] = compiled(gm, example_inputs)
-        return wrapped if self._direct is None else self._direct
+            try:
+                wrapped: Callable[..., Any] = compiled(gm, example_inputs)
+            except AssertionError as error:
+                if self._options.strict or not (self._facts.shared and _REFUSES in str(error)):
+                    raise
+                log.warning("torch runs a whole graph whose arguments share memory: %s", error)
+                return as_torch(gm)
+        call = wrapped if self._direct is None else self._direct
+        return with_overlaps(call, gm, example_inputs, self._mutated)
 
     # --- without gradients
     def compile_inference(self, graph: torch.fx.GraphModule, inputs: Sequence[Any]) -> Callable[..., Any]:
         """The one graph of a captured graph without gradients."""
         written = self._written_inputs(graph)
+        self._mutated = mutated_inputs(self._facts.inputs)
         leave_out_hooks_guard()
         compiled = self._compile(graph, inputs, "inference", self._remarks)
         if written is not None:
             self._direct = called_by_dynamo(compiled.call, written)
             if self._key is not None and compiled.key is not None and not self._facts.differentiated:
-                ProgramCache(self._options).link(self._key, compiled.key, written)
+                assert self._mutated is not None, "merged inputs are not called directly"
+                link = InferenceLink(compiled.key, written, self._mutated)
+                ProgramCache(self._options).link(self._key, link)
         return compiled.call
 
     def _written_inputs(self, graph: torch.fx.GraphModule) -> tuple[int, ...] | None:
@@ -153,6 +174,7 @@ class CapturedCompilation:
     def compile_forward(self, graph: torch.fx.GraphModule, inputs: Sequence[Any]) -> Callable[..., Any]:
         """The forward graph, and what has to be known of both graphs to store the step."""
         step = self._training_step(graph)
+        self._mutated = mutated_inputs(self._facts.inputs)
         compiled = self._compile(graph, inputs, "forward", self._remarks)
         if step is not None and compiled.key is not None:
             self._stored_forward = step, compiled.key

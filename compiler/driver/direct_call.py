@@ -56,6 +56,17 @@ def written_inputs(gm: torch.fx.GraphModule, inputs: int | None) -> tuple[int, .
     return tuple(metadata.mutated_graph_handled_indices_seen_by_autograd)
 
 
+def mutated_inputs(inputs: int | None) -> tuple[int, ...] | None:
+    """The inputs that the captured graph writes to.  None where AOTAutograd merged inputs that share memory
+    with such a one.  Ask while it compiles the graph.  ``inputs``: of ``plain_inputs``.
+    """
+    context = torch._guards.TracingContext.try_get()
+    if context is None or context.fw_metadata is None or inputs is None:
+        return ()
+    infos = context.fw_metadata.input_info
+    return tuple(i for i, info in enumerate(infos) if info.mutates_data) if len(infos) == inputs else None
+
+
 def differentiable_results(gm: torch.fx.GraphModule, inputs: int | None) -> list[bool] | None:
     """For each result of a captured graph whether it has a gradient.  None where AOTAutograd, which compiles
     its forward graph, ``gm``, does more than to hand inputs and results on.  ``inputs``: as above.

@@ -151,15 +151,15 @@ class ProgramCache:
         self._trained = cache_folder(options, ".trained")
         self._options = options
 
-    def read_captured(self, key: str, inputs: int) -> tuple[GpuProgram, tuple[int, ...]] | None:
-        """The program that a captured graph of so many inputs became, by ``captured_key``, and the inputs
-        that it writes to; None as in ``read``.
+    def read_captured(self, key: str, inputs: int) -> tuple[GpuProgram, InferenceLink] | None:
+        """The program that a captured graph of so many inputs became, by ``captured_key``, and the link to
+        it; None as in ``read``.
         """
         entry = self._captured.read(key, read_inference)
         program = self.read(entry.program, inputs) if entry is not None else None
         if entry is None or program is None or program.interface.constants:
             return None
-        return (program, entry.written) if max(entry.written, default=-1) < inputs else None
+        return (program, entry) if max((*entry.written, *entry.mutated), default=-1) < inputs else None
 
     def read_training(self, key: str) -> tuple[TrainingStep, GpuProgram, GpuProgram] | None:
         """The programs, forward and backward, that a captured graph with gradients became; None as in
@@ -183,11 +183,9 @@ class ProgramCache:
         """Says that the captured graph ``key`` becomes two programs, by their names."""
         self._trained.write(key, link_bytes(TrainingLink(step, forward, backward)))
 
-    def link(self, key: str, program: str, written: tuple[int, ...]) -> None:
-        """Says that the captured graph ``key`` becomes the program of the name ``program``, which writes to
-        the inputs ``written``.
-        """
-        self._captured.write(key, link_bytes(InferenceLink(program, written)))
+    def link(self, key: str, link: InferenceLink) -> None:
+        """Says what the captured graph ``key`` becomes."""
+        self._captured.write(key, link_bytes(link))
 
     def read(self, key: str, placeholders: int) -> GpuProgram | None:
         """The program of that name, of a graph with so many placeholders; None where there is none or it

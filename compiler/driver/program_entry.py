@@ -53,10 +53,13 @@ class ProgramData:
 
 @dataclass(frozen=True)
 class InferenceLink:
-    """What a captured graph without gradients became: the name of a program, and the inputs it writes to."""
+    """What a captured graph without gradients became: the name of a program, the inputs whose versions a call
+    counts, and all that it writes to.
+    """
 
     program: str
     written: tuple[int, ...]
+    mutated: tuple[int, ...]
 
 
 @dataclass(frozen=True)
@@ -84,7 +87,7 @@ def read_inference(body: bytes) -> InferenceLink:
     """The link that ``link_bytes`` wrote.  Raises ValueError for any other bytes."""
     link, rest = _from_bytes(InferenceLink, body)
     _require(not rest, "something follows the link")
-    _require(min(link.written, default=0) >= 0, "it writes to an input that is not there")
+    _require(min((*link.written, *link.mutated), default=0) >= 0, "it writes to an input that is not there")
     return link
 
 
