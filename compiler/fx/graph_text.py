@@ -34,8 +34,19 @@ _SPELT = (
 )
 
 
-#: Higher-order ops whose sub-graphs are part of the module.
-_NESTING = frozenset({"cond", "switch", "while_loop", "scan", "invoke_subgraph"})
+#: Higher-order ops of which a node says everything: those whose sub-graphs are part of the module, and the
+#: calls of ops that write to their arguments.
+_SAID = frozenset(
+    {
+        "cond",
+        "switch",
+        "while_loop",
+        "scan",
+        "invoke_subgraph",
+        "auto_functionalized",
+        "auto_functionalized_v2",
+    }
+)
 
 
 class NotCacheable(Exception):
@@ -148,9 +159,10 @@ class Writer:
             return known
         if isinstance(target, torch._ops.OpOverload):
             # the schema says what is written and what aliases what; torch's own come with its version
-            text = str(target) if target.namespace in ("aten", "prims") else str(target._schema)
+            own = target.namespace in ("aten", "prims")
+            text = str(target) if own else f"{target._schema} {sorted(map(str, target.tags))}"
         elif isinstance(target, torch._ops.HigherOrderOperator):
-            if target.name() not in _NESTING:
+            if target.name() not in _SAID:
                 raise NotCacheable(f"the higher-order op {target.name()}")
             text = f"higher_order.{target.name()}"
         else:
@@ -182,6 +194,8 @@ class Writer:
             return f"slice[{self.value((value.start, value.stop, value.step))}]"
         if isinstance(value, _SPELT):
             return repr(value)
+        if isinstance(value, torch._ops.OpOverload):
+            return self._operator(value)
         raise NotCacheable(f"an argument of type {type(value).__name__}")
 
     def _tensor(self, tensor: torch.Tensor) -> str:

@@ -133,7 +133,11 @@ def torch_object(
         found = getattr(torch, name, None)
         if isinstance(found, (torch.dtype, torch.layout, torch.memory_format)):
             return found
-    raise RunError(f"#fuse.torch<{text!r}> is no device, dtype, layout, memory format or object", location)
+    if kind == "op":
+        return resolve(name, location)
+    raise RunError(
+        f"#fuse.torch<{text!r}> is no device, dtype, layout, memory format, op or object", location
+    )
 
 
 def flatten(result: Any) -> list[Any]:

@@ -20,7 +20,7 @@ from .rules import (
 )
 
 #: Kinds of ``#fuse.torch<"kind:name">``.
-TORCH_KINDS = ("device", "layout", "memory_format", "dtype", "object")
+TORCH_KINDS = ("device", "layout", "memory_format", "dtype", "op", "object")
 #: Attributes that stand for themselves.  BoolAttr, IntegerAttr: a bool is an integer attribute of type i1.
 _LITERALS = (ir.IntegerAttr, ir.BoolAttr, ir.FloatAttr, ir.StringAttr, ir.UnitAttr, ir.TypeAttr)
 

@@ -96,6 +96,7 @@ _ENCODERS: tuple[tuple[type, Any], ...] = (
     (torch.device, lambda e, v: e.named("device", str(v))),
     (torch.layout, lambda e, v: e.named("layout", str(v).removeprefix("torch."))),
     (torch.memory_format, lambda e, v: e.named("memory_format", str(v).removeprefix("torch."))),
+    (torch._ops.OpOverload, lambda e, v: e.named("op", str(v))),
     (HostObject, lambda e, v: e.named("object", e.state.host_object(v.name, v.object).name)),
     (list, lambda e, v: ir.ArrayAttr.get([e.encode(x) for x in v])),
     (tuple, lambda e, v: fuse.Tuple.get(ir.ArrayAttr.get([e.encode(x) for x in v]))),

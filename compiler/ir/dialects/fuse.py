@@ -54,7 +54,7 @@ class Arg(Fuse.Attribute, name="arg"):
 
 class Torch(Fuse.Attribute, name="torch"):
     """In ``fuse.args``/``fuse.kwargs``: a torch object by kind and name, ``device:cuda:0``,
-    ``memory_format:channels_last``, ``object:NAME``.
+    ``memory_format:channels_last``, ``op:aten.mm.default``, ``object:NAME``.
     """
 
     text: ir.StringAttr

@@ -37,7 +37,7 @@ func.func private @e(tensor<8xf32>) -> tensor<8xf32>
 // -----
 
 // torch: an unknown kind
-// expected-error@+1 {{'func.func' op expected #fuse.torch of 'kind:name' with a kind of device, layout, memory_format, dtype, object, got 'stream:0'}}
+// expected-error@+1 {{'func.func' op expected #fuse.torch of 'kind:name' with a kind of device, layout, memory_format, dtype, op, object, got 'stream:0'}}
 func.func private @e(tensor<8xf32>) -> tensor<8xf32>
     attributes {fuse.extern = "aten.clone.default", fuse.args = [#fuse.arg<0 : i64>], fuse.kwargs = {s = #fuse.torch<"stream:0">}}
 

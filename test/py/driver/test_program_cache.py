@@ -341,6 +341,36 @@ def test_sub_graphs_are_stored_with_the_program(tmp_path: Path) -> None:
     assert not compiled(tmp_path, branching_otherwise).cached
 
 
+@pytest.mark.parametrize("version", [1, 2], ids="auto_functionalized_v{}".format)
+def test_calls_of_ops_that_write_are_stored(tmp_path: Path, version: int) -> None:
+    """In place (``mutating-calls``), or as torch's op that copies first; another schema or name is a miss."""
+
+    def registered(name: str, schema: str) -> Any:
+        library = torch.library.Library("fuse_tests_stored", "FRAGMENT")
+        library.define(f"{name}{schema}", tags=torch.Tag.pt2_compliant_tag)
+        library.impl(name, lambda x, y, *_: (x.add_(y.sum()), None)[1], "CompositeExplicitAutograd")
+        return library
+
+    def writing(x: torch.Tensor, w: torch.Tensor) -> torch.Tensor:
+        made = x * 2
+        getattr(torch.ops.fuse_tests_stored, called)(made[0], w)
+        torch.ops.fuse_tests_stored.add_(x, w)
+        return made + 1
+
+    called, found = "add_", []
+    schema, changed = "(Tensor(a!) x, Tensor y) -> ()", "(Tensor(a!) x, Tensor y, int n=1) -> ()"
+    with torch._inductor.config.patch(enable_auto_functionalized_v2=version == 2):
+        for name, text in (("add_", schema), ("add_", schema), ("add_", changed), ("sum_", changed)):
+            libraries = [registered(n, text) for n in {"add_", name}]
+            called = name
+            graph = compiled(tmp_path, writing)
+            found.append(graph.cached)
+            assert ("auto_functionalized" in graph.source) == (version == 1)
+            for library in libraries:
+                library._destroy()
+    assert found == [False, True, False, False]
+
+
 def test_branches_of_a_switch_are_stored_with_the_program(tmp_path: Path) -> None:
     torchs = pytest.importorskip("torch._higher_order_ops.switch", reason="torch has it from 2.14 on")
 
