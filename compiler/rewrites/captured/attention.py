@@ -15,24 +15,24 @@ autograd derives the backward graph of that op.  A fused kernel never writes the
 It fires where
 
 1. the steps are a product, multiplications or divisions by positive numbers, at most one mask (added, or
-   filled in with -inf), a softmax over the last dim, and a second product;
+   one where a number is filled in), a softmax over the last dim, and a second product;
 2. each step has one reader; no node between the steps may write to an operand or change a mode (autocast,
    grad mode); and what a step writes in place is memory of the steps (``memory.py``), so nobody misses it;
 3. q, k and v are 3-D or 4-D, have equal batch dims, head sizes, devices and dtypes, and rows of stride 1;
 4. the mask has the dtype of q, needs no gradient and has a value for each key; one that is filled in is known
-   to be causal, or hides the same keys from all queries; where gradients are asked for, one that is added is
-   known to have a number near 0 in each row (``attention_rows.py``);
+   to be causal and leaves hidden keys no weight, or hides the same keys from all queries; where gradients are
+   asked for, one that is added is known to have a number near 0 in each row (``attention_rows.py``);
 5. torch has a fused kernel for that dtype, head size and device, as accurate as the products it replaces.
 
-It does not fire on active dropout, because the fused kernels draw other random numbers than eager mode; on a
-mask that fills in anything but -inf, because a masked key then keeps a weight, if only where no score is
-larger; in a checkpoint without gradients, where torch refuses the op; nor where algorithms must be
-deterministic.
+It does not fire on active dropout, because the fused kernels draw other random numbers than eager mode; in a
+checkpoint without gradients, where torch refuses the op; nor where algorithms must be deterministic.
 
 Fused kernels choose the strides of their result.  A copy makes the result contiguous, as that of a product
 is, unless the only reader merges the heads.  A row whose every key is masked with -inf is NaN, as it is when
 it is spelled out, where a fused kernel gives 0 or anything: ``attention_rows.py`` says how.  On a GPU a row
-whose every seen key holds an infinite number may be 0 and not NaN.
+whose every seen key holds an infinite number may be 0 and not NaN.  Where a finite number is filled in, a row
+whose seen scores are all -inf, because its query or, under a causal mask, its keys are infinite, is NaN or 0,
+and not the mean of the values that it must not see.
 
 Why not an MLIR pass: fused attention is an op of torch's libraries, and autograd has to differentiate that op
 and not its steps, so it must be in the graph before AOTAutograd traces it.
@@ -56,7 +56,16 @@ from ...base.dataclass import dataclass
 from ...fx.new_node import new_node
 from ..rewriting import rewrite
 from .attention_layout import merges_heads
-from .attention_rows import Emit, FusedMask, added_mask, filled_mask, row_guard
+from .attention_rows import (
+    Emit,
+    Filled,
+    FusedMask,
+    add_checked,
+    added_mask,
+    filled_mask,
+    hide_keys,
+    row_guard,
+)
 from .attention_splits import KeySplit, masked_attention, parts_of, split_attention
 from .known_values import KnownValues
 from .matching import example, recomputed_graphs, rewrite_graphs
@@ -100,9 +109,9 @@ class Attention:
     """What a product of probabilities and values computes.
 
     query, key, value: nodes of ``[..., t, d]``, ``[..., d, s]`` (as the product took it) and ``[..., s, d]``.
-    scale: factor on the scores.  mask: the node of what is added to them, or None.  filled: None, or (the
-    value that masked scores have, whether ``mask`` is true at those).  fused: what becomes of the mask.
-    steps: what is replaced, the last product first.
+    scale: factor on the scores.  mask: the node of what is added to them, or None.  filled: how ``mask``
+    replaces scores, where it is not added.  fused: what becomes of the mask.  steps: what is replaced, the
+    last product first.
     """
 
     query: Node
@@ -110,7 +119,7 @@ class Attention:
     value: Node
     scale: float = 1.0
     mask: Node | None = None
-    filled: tuple[float, bool] | None = None
+    filled: Filled | None = None
     fused: FusedMask = FusedMask("none")
     steps: tuple[Node, ...] = ()
 
@@ -173,13 +182,13 @@ def recognize(node: Node) -> Attention | str:
 def _with_fused_mask(found: Attention, known: KnownValues) -> Attention | str:
     if found.mask is None:
         return found
-    differentiated = found.differentiated
     if found.filled is None:
-        fused = added_mask(found.mask, known, differentiated=differentiated)
+        fused = added_mask(found.mask, known, differentiated=found.differentiated)
     else:
-        scores, (_, hidden) = example(found.steps[-1]), found.filled
-        assert scores is not None, "refused without example values"
-        fused = filled_mask(found.mask, hidden, scores, known, differentiated=differentiated)
+        scores = next(example(step) for step in found.steps if _call(step)[0] in ("fill", "keep"))
+        q = example(found.query)
+        assert scores is not None and q is not None, "refused without example values"
+        fused = filled_mask(found.mask, found.filled, scores, q.dtype, known)
     return fused if isinstance(fused, str) else replace(found, fused=fused)
 
 
@@ -229,7 +238,7 @@ def _scores(node: Any, found: Attention) -> Attention | str:
     mask, value = arguments["mask"], arguments["value"]
     if not isinstance(mask, Node) or not isinstance(value, float | int):
         return "masked scores have no constant value"
-    return _scores(arguments["input"], replace(found, mask=mask, filled=(float(value), step == "fill")))
+    return _scores(arguments["input"], replace(found, mask=mask, filled=Filled(float(value), step == "fill")))
 
 
 def _added(left: Any, right: Any, found: Attention) -> Attention | str:
@@ -309,9 +318,9 @@ def _mask_refusal(found: Attention, q: Tensor, scores: Tensor) -> str | None:
         return "the mask is broadcast over the keys or needs a gradient"
     if found.filled is None:
         return None if mask.dtype == q.dtype else "the mask has another dtype"
-    if mask.dtype == torch.bool and found.filled[0] == -float("inf"):
+    if mask.dtype == torch.bool and found.filled.value < float("inf"):
         return None
-    return "the mask fills in a finite number: masked keys keep a weight above 0"
+    return "the mask is not bool, or fills in NaN or inf"
 
 
 def _surroundings(found: Attention, memory: SharedMemory) -> str | None:
@@ -343,20 +352,12 @@ def _replace(graph: Graph, found: Attention) -> None:
     fused = found.fused
     with graph.inserting_before(last):
         emit = partial(new_node, graph, like=last)
-        query, key, value = found.query, emit("transpose", found.key, -2, -1), found.value
-        mask = None if fused.kind in ("none", "causal") else found.mask
-        if mask is not None and found.filled is not None:
-            fill, where_true = found.filled
-            hidden = mask if where_true else emit(torch.logical_not, mask)
-            zero = emit(torch.zeros, (), dtype=q.dtype, device=q.device)
-            mask = emit(torch.masked_fill, zero, hidden, fill)
-            given = example(found.mask)
-            assert given is not None, "its dtype was looked at"
-            column = emit("unsqueeze", hidden, -1) if given.dim() == 1 else emit("transpose", hidden, -2, -1)
-            key = emit("masked_fill", key, column, 0.0)
-        guard = row_guard(emit, fused, found.query, key, mask, on_cpu=q.device.type == "cpu")
-        if guard is not None:
-            query = emit("add", query, guard)
+        query, key, mask = _operands(emit, found, q)
+        value = found.value
+        guard = None
+        if loses_rows(q):
+            guard = row_guard(emit, fused, query, key, mask)
+            query = emit("add", query, guard) if found.differentiated else query
         given = example(found.mask)
         for _ in range(4 - given.dim() if given is not None and mask is not None else 0):
             mask = emit("unsqueeze", mask, 0)
@@ -377,6 +378,25 @@ def _replace(graph: Graph, found: Attention) -> None:
     last.replace_all_uses_with(out)
     for step in found.steps:
         graph.erase_node(step)
+
+
+def _operands(emit: Emit, found: Attention, q: Tensor) -> tuple[Node, Node, Node | None]:
+    """The query, the keys ``[.., s, d]`` and the mask of the fused op."""
+    query, key, mask, filled = found.query, emit("transpose", found.key, -2, -1), found.mask, found.filled
+    if mask is None or found.fused.kind in ("none", "causal"):
+        return query, key, None
+    if filled is None:
+        return query, key, mask if found.fused.every_row else add_checked(emit, mask, q.dtype)
+    hidden = mask
+    if not filled.where_true:
+        hidden = emit(torch.logical_not, mask)
+        hidden.meta["example_value"] = example(mask)
+    return hide_keys(emit, query, key, hidden, filled.value, q, differentiated=found.differentiated)
+
+
+def loses_rows(q: Tensor) -> bool:
+    """Whether the kernels give 0 for rows whose scores are all NaN or all -inf."""
+    return q.device.type == "cpu"
 
 
 def _split(
@@ -436,4 +456,4 @@ def _same(left: Any, right: Any) -> bool:
     return len(left) == len(right) and all(statically_known_true(a == b) for a, b in pairs)
 
 
-__all__ = ["STEPS", "Attention", "fuse_attention", "kernel_refusal", "recognize"]
+__all__ = ["STEPS", "Attention", "fuse_attention", "kernel_refusal", "loses_rows", "recognize"]

@@ -4,22 +4,28 @@ Four things differ between the steps and the kernels of ``scaled_dot_product_att
 
 - Scores that are *filled in* are replaced, whatever they were.  A kernel *adds* its mask, and NaN + -inf is
   NaN.  So a filled mask becomes ``is_causal``, which replaces, or nothing, where the graph alone says that it
-  is that; or, where one row of it serves all queries and nothing is differentiated, the hidden keys are set
-  to 0 and the mask is added.  Any other one is not fused.
-- A row that sees no key is NaN, because softmax divides 0 by 0.  A kernel gives 0, or anything.  So where a
-  mask may hide all keys of a row, NaN is added to the row of the query, for the gradients, and to that of
-  the result: ``mask.amax(-1) * 0``, which is 0 for all other rows, and NaN too for a mask of +inf or NaN.
+  is that; or, where one row of it serves all queries, the hidden keys are set to 0, and the number that is
+  filled in is added to scores of 0.  Any other one is not fused.
+- A row that sees no key is NaN where -inf is filled in or added, because softmax divides 0 by 0.  A kernel
+  gives 0, or anything.  So where a mask may hide all keys of a row, it is NaN in that row.
 - A kernel keeps the logarithm of each row's sum, added to its largest score.  Where that is -1e9, because the
   mask has no other number in the row, float32 loses the logarithm, and the gradient takes each weight for 1.
-  So where gradients are asked for, an added mask must be known, with a number near 0 in each row.
-- torch's kernel for CPUs gives 0 for a row whose scores are all NaN or all -inf.  There what is not finite
-  in the query, or in all keys of a row, is added in the same way.
+  So where a number is filled in that hides all keys of a row, they are not hidden: all scores are 0, and all
+  weights are equal.  An added mask must be known where gradients are asked for, with a number near 0 in each
+  row: equal weights have a gradient there, which is that of the scores.
+- torch's kernel for CPUs gives 0 for a row whose scores are all -inf, or all NaN without a mask.  There NaN
+  is added to the row of the query, for the gradients, and to that of the result, where the query or all keys
+  of a row hold something that is not finite.
+
+A gradient reads hidden keys in eager mode: that of the query is a sum over all keys, each times 0 where it is
+hidden, which is NaN where such a key is NaN.  ``_times_zero`` adds what those terms are.
 """
 
 import operator
 from collections.abc import Callable
 from typing import Literal
 
+import torch
 from torch import Tensor
 from torch._subclasses.fake_tensor import unset_fake_temporarily
 from torch.fx import Node
@@ -34,11 +40,19 @@ Emit = Callable[..., Node]
 
 
 @dataclass(frozen=True)
+class Filled:
+    """Scores that are filled in.  value: what they are then.  where_true: whether the mask is true there."""
+
+    value: float
+    where_true: bool
+
+
+@dataclass(frozen=True)
 class FusedMask:
     """What becomes of the mask of spelled-out attention.
 
     kind: no mask, ``is_causal``, one that is added, or ``keys``: hidden keys, the same for all queries.
-    every_row: whether each row is known to see a key.
+    every_row: whether each row of an added mask is known to have a number that no kernel overflows at.
     """
 
     kind: Literal["none", "causal", "added", "keys"]
@@ -48,32 +62,58 @@ class FusedMask:
 #: A row's largest number in an added mask may be as large where gradients are asked for.
 _LARGEST_OF_ROW = 128.0
 
+#: Numbers that are less are added as this one: kernels multiply by log2(e), and the least float32 overflows.
+#: No score is seen beside either.
+_LEAST = -1e30
+
+#: A key that is hidden with such a number, or the least one of its dtype, has no weight beside one that is
+#: seen.
+_NO_WEIGHT = -1e9
+
+#: From here on the number that is filled in need not be one of the query's dtype.
+_ROUNDED = -1e4
+
 
 def added_mask(mask: Node, known: KnownValues, *, differentiated: bool) -> FusedMask | str:
     """Of a mask that is added to the scores, or why there is none."""
     largest = _largest_of_rows(known.tensor(mask))
     if differentiated and not largest <= _LARGEST_OF_ROW:
         return "a row may have large numbers only, which the gradient of a kernel loses the sum beside"
-    return FusedMask("added", largest < float("inf"))
+    return FusedMask("added", largest <= -_LEAST)
 
 
 def filled_mask(
-    mask: Node, hidden: bool, scores: Tensor, known: KnownValues, *, differentiated: bool
+    mask: Node, filled: Filled, scores: Tensor, dtype: torch.dtype, known: KnownValues
 ) -> FusedMask | str:
-    """Of a bool mask where scores are filled in with -inf, or why there is none.
+    """Of a bool mask where scores are filled in, or why there is none.
 
-    hidden: whether the mask is true where they are.  scores: an example, ``[.., t, s]``.
+    scores: an example, ``[.., t, s]``.  dtype: of the query.
     """
-    value, shape = known.tensor(mask), example(mask)
+    known_mask, shape = known.tensor(mask), example(mask)
     assert shape is not None, "its dtype was looked at"
-    kind = mask_kind(_seen(value, hidden), tuple(scores.shape[-2:]))
-    if kind:
-        return FusedMask("causal" if kind == "causal" else "none")
+    kind = mask_kind(_seen(known_mask, filled.where_true), tuple(scores.shape[-2:]))
+    if kind == "open":
+        return FusedMask("none")
+    if kind == "causal" and filled.value <= max(_NO_WEIGHT, torch.finfo(dtype).min):
+        return FusedMask("causal")
     if shape.dim() > 1 and shape.shape[-2] != 1:
         return "masked scores are replaced, which no kernel does with a mask that is data"
-    if differentiated:
-        return "the gradient of the query reads masked keys"
-    return FusedMask("keys", every_row=False)
+    if filled.value == -float("inf"):
+        return FusedMask("keys")
+    return _unfit(filled.value, scores.dtype, dtype) or FusedMask("keys")
+
+
+def _unfit(value: float, scores: torch.dtype, dtype: torch.dtype) -> str | None:
+    """Why a finite number that is filled in is no number of a mask, or None."""
+    if not abs(value) <= torch.finfo(dtype).max or value > _LARGEST_OF_ROW:
+        return f"{value} is filled in, which a mask cannot hold"
+    eager, added = (_rounded(value, kind) for kind in (scores, dtype))
+    return None if eager == added or value <= _ROUNDED else f"{value} is no number of {dtype}"
+
+
+@unset_fake_temporarily()
+def _rounded(value: float, dtype: torch.dtype) -> float:
+    return float(torch.tensor(value, dtype=torch.float64).to(dtype))
 
 
 @unset_fake_temporarily()
@@ -90,15 +130,59 @@ def _largest_of_rows(value: Tensor | None) -> float:
     return float("inf") if largest != largest else largest
 
 
-def row_guard(
-    emit: Emit, found: FusedMask, query: Node, key: Node, mask: Node | None, *, on_cpu: bool
-) -> Node | None:
-    """0 for each row, NaN for those that no kernel need make NaN, ``[.., t or 1, 1]``; None for no such row.
+def add_checked(emit: Emit, mask: Node, dtype: torch.dtype) -> Node:
+    """A mask that is added, with NaN in each row without a number: of -inf, or with a NaN or +inf."""
+    odd = emit("mul", emit("amax", mask, -1, True), 0.0)
+    if torch.finfo(dtype).min < _LEAST:
+        mask = emit(torch.where, emit("eq", mask, -float("inf")), mask, emit("clamp", mask, min=_LEAST))
+    return emit("add", mask, odd)
+
+
+def hide_keys(
+    emit: Emit, query: Node, key: Node, hidden: Node, value: float, q: Tensor, *, differentiated: bool
+) -> tuple[Node, Node, Node]:
+    """The query, the keys and a mask to add where keys are hidden from all queries alike.
+
+    query: ``[.., t, d]``, as the example ``q``.  key: ``[.., s, d]``.  hidden: bool, ``[s]`` or
+    ``[.., 1, s]``.  value: what the scores of hidden keys are.
+    """
+    given = example(hidden)
+    assert given is not None, "its dtype was looked at"
+    column = emit("unsqueeze", hidden, -1) if given.dim() == 1 else emit("transpose", hidden, -2, -1)
+    alone = emit("all", hidden, -1, True)  # a row without keys
+    zero = emit(torch.zeros, (), dtype=q.dtype, device=q.device)
+    if value == -float("inf"):
+        mask = emit(torch.masked_fill, emit(torch.masked_fill, zero, hidden, value), alone, float("nan"))
+    else:
+        besides = emit("logical_and", hidden, emit("logical_not", alone))
+        mask = emit(torch.masked_fill, zero, besides, max(value, _LEAST))
+    kept = emit("masked_fill", key, column, 0.0)
+    if value > -float("inf") or differentiated:  # it may hold NaN
+        asked = emit("masked_fill", query, alone, 0.0)
+    else:
+        asked = query
+    if differentiated:
+        seen = emit("logical_not", column)
+        asked = emit("add", asked, _times_zero(emit, query, emit("masked_fill", key, seen, 0.0)))
+        kept = emit("add", kept, _times_zero(emit, key, query))
+    return asked, kept, mask
+
+
+def _times_zero(emit: Emit, of: Node, rows: Node) -> Node:
+    """0, whose gradient adds a sum of ``rows`` times 0 to that of ``of``: NaN where they are not finite.
+
+    of: ``[.., m, d]``.  rows: ``[.., n, d]``.
+    """
+    odd = emit("sum", emit("mul", emit("detach", rows), 0.0), -2, True)
+    product = emit("mul", of, odd)
+    return emit("masked_fill", product, emit("new_ones", product, (), dtype=torch.bool), 0.0)
+
+
+def row_guard(emit: Emit, found: FusedMask, query: Node, key: Node, mask: Node | None) -> Node:
+    """0 for each row, NaN for those that torch's kernel for CPUs may give 0 instead, ``[.., t or 1, 1]``.
 
     query: ``[.., t, d]``.  key: ``[.., s, d]``.  mask: what is added to the scores, ``[.., t, s]``.
     """
-    if not on_cpu:
-        return None if found.every_row else emit("mul", emit("amax", mask, -1, True), 0.0)
     # 0 of what is finite, NaN of anything else
     odd_query, odd_key = (emit("mul", emit("detach", operand), 0.0) for operand in (query, key))
     odd_key = emit("amax", odd_key, -1)
@@ -111,4 +195,13 @@ def row_guard(
     return emit("add", emit("mul", largest, 0.0), emit("amax", odd_query, -1, True))
 
 
-__all__ = ["Emit", "FusedMask", "added_mask", "filled_mask", "row_guard"]
+__all__ = [
+    "Emit",
+    "Filled",
+    "FusedMask",
+    "add_checked",
+    "added_mask",
+    "filled_mask",
+    "hide_keys",
+    "row_guard",
+]

@@ -30,6 +30,10 @@ def filled(q, k, v, mask):
     return (q @ k.mT * 0.125).masked_fill(mask < 0, -INF).softmax(-1) @ v
 
 
+def filled_with_least(q, k, v, mask):
+    return (q @ k.mT * 0.125).masked_fill(mask < 0, torch.finfo(q.dtype).min).softmax(-1) @ v
+
+
 def causal(q, k, v, mask):
     i = torch.arange(128, device=q.device)
     return (q @ k.mT * 0.125).masked_fill(i > i[:, None], -INF).softmax(-1) @ v
@@ -42,7 +46,13 @@ def masks(dtype=torch.bfloat16) -> dict[str, Tensor]:
     closed[1] = -INF
     rows = torch.zeros(128, 128, device="cuda", dtype=dtype)
     rows[:, 100:], rows[2] = -INF, -INF
-    return {"keys": keys, "closed": closed, "rows": rows}
+    return {
+        "keys": keys,
+        "closed": closed,
+        "rows": rows,
+        "closed least": closed.clamp(min=torch.finfo(dtype).min),
+        "rows least": rows.clamp(min=torch.finfo(dtype).min),
+    }
 
 
 ODD = {
@@ -54,8 +64,10 @@ ODD = {
 
 
 @pytest.mark.parametrize("odd", ODD)
-@pytest.mark.parametrize("mask", ["keys", "closed", "rows"])
-@pytest.mark.parametrize("form", [no_mask, added, filled, causal], ids=lambda form: form.__name__)
+@pytest.mark.parametrize("mask", ["keys", "closed", "rows", "closed least", "rows least"])
+@pytest.mark.parametrize(
+    "form", [no_mask, added, filled, filled_with_least, causal], ids=lambda form: form.__name__
+)
 def test_special_numbers(form, mask, odd):
     given = [*operands(), masks()[mask]]
     ODD[odd](*given[:3])
@@ -63,8 +75,8 @@ def test_special_numbers(form, mask, odd):
     torch.testing.assert_close(found, want, rtol=3e-2, atol=3e-2, equal_nan=True)
 
 
-@pytest.mark.parametrize("mask", ["keys", "closed", "rows"])
-@pytest.mark.parametrize("form", [added, filled], ids=lambda form: form.__name__)
+@pytest.mark.parametrize("mask", ["keys", "closed", "rows", "closed least", "rows least"])
+@pytest.mark.parametrize("form", [added, filled, filled_with_least], ids=lambda form: form.__name__)
 def test_gradients_of_rows_without_keys(form, mask):
     given, bias = [x.requires_grad_() for x in operands()], masks()[mask]
     found, want = (

@@ -10,6 +10,7 @@ import torch
 
 import fuse_mlir
 from fuse_mlir.bench.models import CASES
+from fuse_mlir.compiler.rewrites.captured import attention
 
 #: (case, mode, fuse, inductor)
 COUNTS = (
@@ -17,17 +18,21 @@ COUNTS = (
     ("gpt2_block", "training", 11, 12),
     ("llama_block", "inference", 8, 9),
     ("llama_block", "training", 16, 17),
-    ("bert_layer", "inference", 7, 3),
+    ("bert_layer", "inference", 4, 3),
     ("bert_layer", "training", 20, 15),
     ("gpt2_tiny", "inference", 9, 10),
     ("gpt2_tiny", "training", 36, 41),
 )
 
 
-#: Cases whose attention stays as it is written, while Inductor makes a call of it: their masks fill in a
-#: large number, so that a row whose keys are all hidden is a mean over these, which no kernel of attention
-#: gives.
-AS_WRITTEN = {"bert_layer"}
+#: Modes with more kernels than Inductor, and why.
+MORE = {
+    ("bert_layer", "inference"): "one kernel looks for rows of the mask without keys, which are NaN in eager",
+    (
+        "bert_layer",
+        "training",
+    ): "where all keys of a row have -1e9 added, the gradient of a fused kernel is wrong",
+}
 
 
 pytestmark = pytest.mark.usefixtures("fresh_dynamo", "one_thread")
@@ -57,7 +62,8 @@ def generated(name: str, training: bool) -> int:
 @pytest.mark.parametrize(
     ("name", "mode", "fuse", "inductor"), COUNTS, ids=[f"{name}-{mode}" for name, mode, _, _ in COUNTS]
 )
-def test_generated_kernels(name, mode, fuse, inductor):
+def test_generated_kernels(name, mode, fuse, inductor, monkeypatch):
+    monkeypatch.setattr(attention, "loses_rows", lambda q: False)  # as on a GPU
     found = generated(name, mode == "training")
-    assert found <= inductor or name in AS_WRITTEN, "more kernels than Inductor makes"
+    assert found <= inductor or (name, mode) in MORE, "more kernels than Inductor makes"
     assert found == fuse, "update the table if this is an improvement"
