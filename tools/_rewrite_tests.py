@@ -33,6 +33,12 @@ TESTS = {
     "batch-norms": RewriteTests(
         "rewrites/test_batch_norms.py", "test_keywords_and_defaults", "test_what_is_left_alone"
     ),
+    "idle-dropouts": RewriteTests(
+        "rewrites/test_idle_dropouts.py", "test_what_is_written_is_in_the_operand", "test_left_alone"
+    ),
+    "written-views": RewriteTests(
+        "rewrites/test_written_views.py", "test_what_is_written_is_in_memory", "test_left_alone"
+    ),
     "separate-waits": RewriteTests(
         "rewrites/test_separate_waits.py", "test_each_tensor_gets_a_wait", "test_left_alone"
     ),

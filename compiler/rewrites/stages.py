@@ -19,6 +19,8 @@ from .captured.attention_mask_layout import lay_out_masks
 from .captured.attention_masks import simplify_masks
 from .captured.attention_splits import split_keys
 from .captured.batch_norms import keep_batch_norms
+from .captured.idle_dropouts import drop_idle_dropouts
+from .captured.written_views import write_to_memory
 from .graph.collective_waits import wait_for_all
 from .graph.complex_pairs import compute_pairs
 from .graph.effect_tokens import drop_tokens
@@ -99,6 +101,8 @@ CAPTURED = Stage(
     "captured",
     "The graph that Dynamo captured, before AOTAutograd traces it (`driver/captured_compilation.py`).",
     (
+        Step(drop_idle_dropouts, Switch.ALWAYS, "first: all that follows asks what shares memory"),
+        Step(write_to_memory, Switch.ALWAYS, "what follows meets fewer views that are written"),
         Step(fuse_attention, Switch.ATTENTION, "makes the op that the next three change"),
         Step(lay_out_queries, Switch.ATTENTION, "the strides of the query are those of the result"),
         Step(simplify_masks, Switch.ATTENTION, "a mask that is gone needs no layout"),
