@@ -15,6 +15,11 @@ from torch.utils import _pytree as pytree
 from torch.utils._python_dispatch import _disable_current_modes
 
 
+def computed_in(x: Tensor) -> torch.dtype:
+    """The dtype that eager computes in, for floats: float32 for narrower ones."""
+    return torch.float64 if x.dtype == torch.float64 else torch.float32
+
+
 @cache
 def holds(dtype: torch.dtype, number: int | float | bool) -> bool:
     """Whether eager converts a number that the program has as such to ``dtype`` without an error: infinity
@@ -74,4 +79,4 @@ _WORDS = (
     "must not be", "without overflow", "Boolean alpha",
 )  # fmt: skip
 
-__all__ = ["holds", "lacks_kernel"]
+__all__ = ["computed_in", "holds", "lacks_kernel"]

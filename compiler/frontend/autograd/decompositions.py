@@ -8,7 +8,7 @@ tensors.
 """
 
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from functools import lru_cache, partial
 from types import ModuleType
 from typing import Any
@@ -16,8 +16,8 @@ from typing import Any
 import torch
 from torch.utils._python_dispatch import _disable_current_modes
 
-from ...fx.eager_dtypes import lacks_kernel
-from .fake_quantize import DECOMPOSITIONS
+from ...fx.eager_dtypes import computed_in, lacks_kernel
+from . import distances, fake_quantize, lists, paddings
 
 #: reason -> packets of ``torch.ops.aten``.
 GROUPS: dict[str, tuple[str, ...]] = {
@@ -96,22 +96,6 @@ FOR_GRADIENTS = ("native_layer_norm",)
 INNER = ("_native_batch_norm_legit.default",)
 
 
-def _norms(
-    tensors: Sequence[torch.Tensor],
-    ord: float = 2,
-    dtype: torch.dtype | None = None,
-) -> list[torch.Tensor]:
-    """The norm of each tensor: a 0-d tensor in ``dtype``, or in its own."""
-    return [torch.linalg.vector_norm(tensor, ord, dtype=dtype) for tensor in tensors]
-
-
-def _copies(
-    tensors: Sequence[torch.Tensor], sources: Sequence[torch.Tensor], non_blocking: bool = False
-) -> list[torch.Tensor]:
-    """Each source with the sizes and dtype of its tensor."""
-    return [torch.ops.aten.copy(t, s, non_blocking) for t, s in zip(tensors, sources, strict=True)]
-
-
 #: What eager says of an assertion without a message.
 NO_MESSAGE = "Expected Tensor with single nonzero value, but got zero"
 
@@ -131,7 +115,7 @@ def _weight_norm(v: torch.Tensor, g: torch.Tensor, dim: int = 0) -> tuple[torch.
     """``v`` with the norms ``g`` along ``dim``, and the norms that it had, which are float32 where ``g`` has
     16 bits.  Eager rounds nothing between.
     """
-    wide = _computed_in(g)
+    wide = computed_in(g)
     rest = [d for d in range(v.dim()) if d != dim]
     norm = torch.linalg.vector_norm(v, 2, rest, keepdim=True, dtype=wide) if rest else v.to(wide).abs()
     return (v.to(wide) * (g.to(wide) / norm)).to(v.dtype).contiguous(), norm
@@ -141,7 +125,7 @@ def _weight_norm_backward(
     grad_w: torch.Tensor, v: torch.Tensor, g: torch.Tensor, norms: torch.Tensor, dim: int
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """The gradients of ``v`` and ``g``: what changes the norm alone is no gradient of ``v``."""
-    wide = _computed_in(g)
+    wide = computed_in(g)
     rest = [d for d in range(v.dim()) if d != dim]
     grad, given = grad_w.to(wide), v.to(wide)
     inverse = 1 / norms.to(wide)
@@ -150,25 +134,21 @@ def _weight_norm_backward(
     return of_v.to(v.dtype).contiguous(), (along * inverse).to(g.dtype)
 
 
-def _computed_in(x: torch.Tensor) -> torch.dtype:
-    return torch.float64 if x.dtype == torch.float64 else torch.float32
-
-
-#: Overloads for which neither has a function, or one that does not serve.  Clipping gradients begins with
-#: norms: a reduction for each tensor, all of which share launches; some optimisers end with copies of
-#: lists.  An assertion without a message has no result and no effect that torch's dead-code elimination
-#: knows of, so AOTAutograd drops it.  Torch's partitioner does not know that a log-sigmoid may be computed
-#: again: whole, its result would be saved for backward, or what is made of it.  Torch's function makes a
-#: 0-d tensor of zero, which would be saved too.  For weight normalisation, torch's function rounds the norms
-#: to half, and there is none of the gradient: a sum of each row, and pointwise work.
+#: Overloads for which neither has a function, or one that does not serve.  An assertion without a message has
+#: no result and no effect that torch's dead-code elimination knows of, so AOTAutograd drops it.  Torch's
+#: partitioner does not know that a log-sigmoid may be computed again: whole, its result would be saved for
+#: backward, or what is made of it.  Torch's function makes a 0-d tensor of zero, which would be saved too.
+#: For weight normalisation, torch's function rounds the norms to half, and there is none of the gradient: a
+#: sum of each row, and pointwise work.
 OWN: dict[str, Callable[..., Any]] = {
-    "_foreach_norm.Scalar": _norms,
-    "_foreach_copy.default": _copies,
     "_assert_async.default": _assert_with_message,
     "log_sigmoid_forward.default": _log_sigmoid,
     "_weight_norm_interface.default": _weight_norm,
     "_weight_norm_interface_backward.default": _weight_norm_backward,
-    **DECOMPOSITIONS,
+    **fake_quantize.DECOMPOSITIONS,
+    **lists.DECOMPOSITIONS,
+    **paddings.DECOMPOSITIONS,
+    **distances.DECOMPOSITIONS,
 }
 
 #: Ops of exported models that are quantised: pointwise work, which torch has as functions in the module that
@@ -231,7 +211,9 @@ def _of_aten() -> dict[torch._ops.OperatorBase, Callable[..., Any]]:
         table[inner] = of_torch[inner]
     for name, function in OWN.items():
         packet, _, overload_name = name.partition(".")
-        table[getattr(getattr(torch.ops.aten, packet), overload_name)] = function
+        overload = getattr(getattr(torch.ops.aten, packet, None), overload_name, None)
+        if overload is not None:  # newer torch has more of them
+            table[overload] = function
     return table
 
 

@@ -15,14 +15,12 @@ import numpy
 import torch
 from torch import Tensor
 
+from ...fx.eager_dtypes import computed_in
+
 #: Float32 counts integers exactly up to here.
 _EXACT = 1 << 24
 _OUTSIDE = "`zero_point` must be between `quant_min` and `quant_max`."
 Pair = tuple[Tensor, Tensor]
-
-
-def _computed_in(x: Tensor) -> torch.dtype:
-    return torch.float64 if x.dtype == torch.float64 else torch.float32
 
 
 def _decomposes(x: Tensor, quant_min: int, quant_max: int) -> bool:
@@ -43,7 +41,7 @@ def _per_tensor(x: Tensor, scale: Any, inverse: Any, zero: Any, low: int, high: 
     """The result in ``x``'s dtype, and where ``x`` was within the range.  ``scale``, ``inverse``, ``zero``:
     numbers, or 0-d tensors of float32.
     """
-    count = torch.round(x.to(_computed_in(x)) * inverse) + zero
+    count = torch.round(x.to(computed_in(x)) * inverse) + zero
     steps = (_limited(count, low, high) - zero).to(torch.float32)
     return (steps * scale).to(x.dtype), _inside(count, low, high)
 
@@ -101,10 +99,10 @@ def per_channel(
     if not zero_point.is_floating_point():
         torch.ops.aten._assert_async.msg(_inside(zero_point, quant_min, quant_max).all(), _OUTSIDE)
     # eager multiplies in float64 where a zero point is no integer, and elsewhere it makes no difference
-    wide = torch.float64 if zero_point.is_floating_point() else _computed_in(x)
+    wide = torch.float64 if zero_point.is_floating_point() else computed_in(x)
     factor = _shaped(x, scale.to(torch.float32), axis)
     zero = _shaped(x, zero_point if zero_point.is_floating_point() else zero_point.to(torch.float32), axis)
-    given, inverse = x.to(_computed_in(x)), 1 / factor
+    given, inverse = x.to(computed_in(x)), 1 / factor
     if not on_cpu:
         count = torch.round(_contracted(given, inverse, zero))
     elif zero_point.is_floating_point():
