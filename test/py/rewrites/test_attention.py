@@ -12,6 +12,7 @@ from torch import Tensor
 from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.nn import functional as F
 from torch.utils.checkpoint import checkpoint
+from versions import TORCH
 
 import fuse_mlir
 from fuse_mlir.bench.accuracy import compare
@@ -387,11 +388,10 @@ def test_inside_a_checkpoint(training):
             *(torch.autograd.grad(out.square().sum(), given) for out in (found, want)), strict=True
         ):
             torch.testing.assert_close(a, b, rtol=1e-4, atol=1e-5)
-    text = str(compiled.graphs[0].module)
-    assert ("run_and_save_rng_state" in text) == training, (
-        "torch runs the op, which it takes for random, twice"
-    )
-    assert fused(compiled) == 0
+    # Until 2.13 torch takes the op for random: both passes run it inside of an op that keeps the state.
+    with_state = training and TORCH < (2, 14)
+    assert ("run_and_save_rng_state" in str(compiled.graphs[0].module)) == with_state
+    assert fused(compiled) == (2 if training and not with_state else 0)
 
 
 def test_under_vmap():
