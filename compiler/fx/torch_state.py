@@ -70,7 +70,9 @@ def product_switches() -> str:
 
 def rounds_float32(convolution: bool) -> bool:
     """Whether torch lets matrix products, or convolutions, round operands of float32 to TF32 on a GPU
-    (``set_float32_matmul_precision``, ``allow_tf32``, ``fp32_precision``)."""
+    (``set_float32_matmul_precision``, ``allow_tf32``, ``fp32_precision``).  "bfx9" (torch 2.15) rounds
+    nothing: a library adds nine products of bfloat16, which hold all digits of float32.
+    """
     backend = torch.backends.cudnn.conv if convolution else torch.backends.cuda.matmul
     return backend.fp32_precision == "tf32"
 
@@ -99,9 +101,18 @@ REFUSED: Mapping[str, tuple[frozenset[Any], str]] = {
     ),
 }
 
+_TRITON = "triton"  #: Inductor's settings of the code that it generates for GPUs, not the package
 #: Refused only where CUDA graphs are recorded.
-_GRAPHS_ONLY: Mapping[str, tuple[frozenset[Any], str]] = {
+GRAPHS_ONLY: Mapping[str, tuple[frozenset[Any], str]] = {
     "cudagraph_policy": (frozenset({None}), "what is recorded is decided by this compiler"),
+    f"{_TRITON}.cudagraph_trees_generation_cloning": (
+        frozenset({None}),
+        "a result in the memory of a graph is an error once a later call has written over it: clone it",
+    ),
+    f"{_TRITON}.cudagraph_or_error": (
+        frozenset({False}),
+        "calls that no graph can record run between graphs, as `unrecorded` of the compiled graph says",
+    ),
 }
 
 
@@ -110,7 +121,7 @@ def with_torch_switches(options: Options) -> Options:
 
     Raises OptionError for a switch that asks for what no option gives.
     """
-    refused = {**REFUSED, **_GRAPHS_ONLY} if options.cudagraphs else REFUSED
+    refused = {**REFUSED, **GRAPHS_ONLY} if options.cudagraphs else REFUSED
     for name, (harmless, instead) in refused.items():
         value = _value(name)
         if value is not None and value not in harmless:

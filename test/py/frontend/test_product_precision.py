@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 import torch
 from import_one import graph_of, imported
+from versions import TORCH
 
 aten = torch.ops.aten
 MATMUL, CONVOLUTIONS = torch.backends.cuda.matmul, torch.backends.cudnn.conv
@@ -36,6 +37,14 @@ def test_products_follow_their_switch() -> None:
     assert precisions(aten.mm.default, *sizes) == 0
     torch.set_float32_matmul_precision("high")
     assert precisions(aten.mm.default, *sizes) == 1
+
+
+def test_nine_products_of_bfloat16_are_no_rounding() -> None:
+    if TORCH < (2, 15):
+        pytest.skip(f"torch {torch.__version__} has no precision bfx9")
+    MATMUL.fp32_precision = "bfx9"
+    sizes = (4, 8), (8, 6)
+    assert precisions(aten.mm.default, *sizes) == precisions(aten.addmm.default, (6,), *sizes) == 0
 
 
 def test_convolutions_follow_theirs() -> None:

@@ -7,11 +7,15 @@ import torch
 import torch.distributed as dist
 from compiling import Compiled
 from group_of_one import group_of_one, random
+from import_one import imported
 from made_up_gpu import made_up_gpu
 from torch import Tensor, fx
+from versions import TORCH
 
+import fuse_mlir
 from fuse_mlir.compiler.analysis.program.dependences import extern_name
 from fuse_mlir.compiler.fx.collectives import ranks_of
+from fuse_mlir.compiler.fx.graph_text import NotCacheable, graph_text
 from fuse_mlir.compiler.ir.storage import functions_of
 from fuse_mlir.compiler.mlir import ir
 
@@ -81,6 +85,40 @@ def test_a_declaration_says_how_many_processes_take_part(group):
     graph = fx.Graph()
     unknown = graph.call_function(c10d.all_reduce.default, (graph.placeholder("x"), "sum", "no such group"))
     assert ranks_of(unknown) is None
+
+
+def test_a_reduction_that_is_an_object_runs_in_eager_mode(group):
+    """torch 2.15 takes it, and Dynamo leaves the call out of its graphs."""
+    if TORCH < (2, 15):
+        pytest.skip(f"torch {torch.__version__} takes names of reductions alone")
+
+    def reduced(x: Tensor) -> Tensor:
+        most = c10d.wait_tensor(c10d.all_reduce(x * 2, dist.ReduceOp.MAX, group))
+        return most + c10d.wait_tensor(c10d.all_reduce(x + 1, "sum", group))
+
+    graphs: list = []
+    call = torch.compile(reduced, backend=fuse_mlir.backend, options={"on_compiled": graphs.append})
+    torch.testing.assert_close(call(random(8, 8)), reduced(random(8, 8)))
+    assert len(graphs) == 2
+
+
+def test_a_reduction_that_is_an_object_is_named_and_in_no_key():
+    """In a graph of another one than Dynamo, which holds it as it holds the object of a group."""
+    graph, root = fx.Graph(), torch.nn.Module()
+    root.twice, root.thrice = (dist._make_nccl_premul_sum(n) for n in (2.0, 3.0))
+    x = graph.placeholder("x")
+    objects = [graph.get_attr(name) for name in ("twice", "thrice")]
+    starts = [graph.call_function(c10d.all_reduce.default, (x, op, "0")) for op in (*objects, objects[0])]
+    for node in (x, *starts):
+        node.meta["val"] = torch.empty(4)
+    graph.output(tuple(starts))
+    gm = fx.GraphModule(root, graph)
+    with pytest.raises(NotCacheable, match="ReduceOp"):
+        graph_text(gm)
+    module = imported(gm)
+    text = str(module.module)
+    assert [text.count(f'"object:{name}"') for name in ("twice", "thrice")] == [2, 1]
+    assert module.objects["twice"] is root.twice and module.objects["thrice"] is root.thrice
 
 
 def plan_of(function, *args: Tensor) -> list[str]:

@@ -10,7 +10,7 @@ from torch._inductor import config as inductor_config
 import fuse_mlir
 from fuse_mlir.compiler.base.options import OptionError, Options
 from fuse_mlir.compiler.fx import torch_state
-from fuse_mlir.compiler.fx.torch_state import HONOURED, REFUSED, with_torch_switches
+from fuse_mlir.compiler.fx.torch_state import GRAPHS_ONLY, HONOURED, REFUSED, with_torch_switches
 
 
 class Policy:
@@ -51,12 +51,20 @@ def test_a_switch_is_refused_by_name(name: str, value: Any) -> None:
     assert compiled(torch.zeros(3)).tolist() == [1, 1, 1]  # set back, it runs
 
 
-def test_a_policy_of_cuda_graphs_is_refused_where_they_are_recorded() -> None:
-    if not has("cudagraph_policy"):
-        pytest.skip(f"torch {torch.__version__} has no torch._inductor.config.cudagraph_policy")
-    with inductor_config.patch(cudagraph_policy=Policy()):
+ASKING_OF_GRAPHS: dict[str, Any] = {
+    "cudagraph_policy": Policy(),
+    "triton.cudagraph_trees_generation_cloning": "user_visible",
+    "triton.cudagraph_or_error": True,
+}
+
+
+@pytest.mark.parametrize("name", GRAPHS_ONLY)
+def test_a_switch_of_cuda_graphs_is_refused_where_they_are_recorded(name: str) -> None:
+    if not has(name):
+        pytest.skip(f"torch {torch.__version__} has no torch._inductor.config.{name}")
+    with inductor_config.patch({name: ASKING_OF_GRAPHS[name]}):
         assert with_torch_switches(Options()) == Options()
-        with pytest.raises(OptionError, match=r"torch\._inductor\.config\.cudagraph_policy is"):
+        with pytest.raises(OptionError, match=re.escape(f"torch._inductor.config.{name} is")):
             with_torch_switches(Options(cudagraphs=True))
 
 

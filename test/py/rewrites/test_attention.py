@@ -511,6 +511,7 @@ GPU = (
     (torch.float16, 256, "ieee", None),
     (torch.float32, 64, "tf32", None),
     (torch.float32, 64, "ieee", "TF32"),
+    (torch.float32, 64, "bfx9", "TF32"),
     (torch.float64, 64, "ieee", "no kernel for torch.float64"),
     (torch.bfloat16, 12, "ieee", "head size of 12"),
     (torch.bfloat16, 264, "ieee", "head size of 264"),
@@ -519,6 +520,8 @@ GPU = (
 
 @pytest.mark.parametrize(("dtype", "head", "precision", "reason"), GPU)
 def test_what_a_gpu_has_a_kernel_for(dtype, head, precision, reason):
+    if precision == "bfx9" and TORCH < (2, 15):
+        pytest.skip(f"torch {torch.__version__} has no precision bfx9")
     before = torch.backends.cuda.matmul.fp32_precision
     torch.backends.cuda.matmul.fp32_precision = precision
     try:
