@@ -55,7 +55,7 @@ GROUPS: dict[str, tuple[str, ...]] = {
     "special functions made of others": (
         "angle", "isclose", "isin", "logaddexp2", "special_entr", "special_log_ndtr", "special_xlog1py",
         "mvlgamma",
-        "float_power", "_euclidean_dist", "lcm", "linalg_cross",
+        "float_power", "_euclidean_dist", "linalg_cross",
     ),
     "an index or a scatter of the general form": (
         "embedding_dense_backward", "index_copy", "index_fill", "take", "put",

@@ -9,6 +9,8 @@ FAMILIES = (
     "pointwise.pointwise",
     "pointwise.comparisons",
     "pointwise.activations",
+    "pointwise.gamma",
+    "pointwise.bessel",
     "pointwise.conversions",
     "pointwise.batch_norms",
     "shape.creation",

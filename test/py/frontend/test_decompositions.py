@@ -82,18 +82,3 @@ def test_copies_of_lists():
     assert torch.equal(compiled(xs, ys), ys[0] + 1)
     assert torch.equal(xs[0], ys[0]) and torch.equal(xs[1], ys[1].double())
     assert not compiled.graphs[0].externs
-
-
-def test_digamma_runs_in_torch():
-    """There is no such function in libdevice; its gradient is another one of torch's."""
-    x = torch.cat([given(20).abs() + 0.01, torch.tensor([-0.5, 0.0, -0.0, -2.0, torch.inf, torch.nan])])
-    compiled = Compiled(lambda x: torch.digamma(x) * 2)
-    assert torch.equal(compiled(x).nan_to_num(7.0), (torch.digamma(x) * 2).nan_to_num(7.0))
-    (graph,) = compiled.graphs
-    assert [launch.name for launch in graph.launches if launch.kind == "torch"] == ["aten.digamma.default"]
-    assert "fuse.libm" not in str(graph.module)
-    positive = x[:20].requires_grad_()
-    exact = positive.detach().double().requires_grad_()
-    (found,) = torch.autograd.grad(compiled(positive).sum(), positive)
-    (want,) = torch.autograd.grad(torch.digamma(exact).mul(2).sum(), exact)
-    torch.testing.assert_close(found.double(), want, rtol=1e-5, atol=1e-5)

@@ -1,4 +1,4 @@
-"""Copies: to another dtype, device or memory format."""
+"""Copies: to another dtype, device or memory format; and the bits of elements."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -91,3 +91,30 @@ def _part(k: KernelBuilder, source: Tensor, at: Sequence[Expr], width: int) -> S
     element = _bits_of(k, k.load_raw(source, [*at[:-1], at[-1].floordiv(count)]))
     shift = k.cast(k.index(at[-1].mod(count) * (8 * width)), element.dtype)
     return k.cast(k.shift_right(element, shift), _BITS[width])
+
+
+@lowers("aten.frexp.Tensor")
+def frexp(call: Call) -> Any:
+    """A fraction in [0.5, 1) with the sign of the element, and an exponent of 2; what is 0, infinite or
+    missing is its own fraction, with the exponent 0.
+    """
+    return lower(call, Pointwise((), _fraction_and_exponent))
+
+
+def _fraction_and_exponent(k: KernelBuilder, x: Scalar) -> tuple[Scalar, Scalar]:
+    wide = x.dtype == torch.float64
+    digits, offset = (52, 1022) if wide else (23, 126)
+    whole = torch.int64 if wide else torch.int32
+    bits = k.bitcast(x, whole)
+    size = k.bit_and(bits, torch.iinfo(whole).max)
+    # A subnormal number is its digits as an integer, times the smallest of them: no float that a GPU flushes.
+    is_small = k.compare("lt", size, 1 << digits)
+    normal = k.bitcast(k.cast(size, x.dtype), whole)
+    size = k.select(is_small, normal, size)
+    exponent = k.sub(k.shift_right(size, digits), offset)
+    exponent = k.sub(exponent, k.select(is_small, k.constant(digits + offset, whole), 0))
+    sign = k.bit_and(bits, torch.iinfo(whole).min)
+    digit_bits = k.bit_or(k.bit_and(size, (1 << digits) - 1), offset << digits)
+    fraction = k.bitcast(k.bit_or(digit_bits, sign), x.dtype)
+    itself = k.bit_or(k.compare("eq", x, 0), k.bit_or(k.is_nan(x), k.is_inf(x)))
+    return k.select(itself, x, fraction), k.select(itself, 0, k.cast(exponent, torch.int32))

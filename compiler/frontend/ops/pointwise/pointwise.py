@@ -25,7 +25,7 @@ MATH = {
     "tan": "tan", "tanh": "tanh",
 }  # fmt: skip
 
-#: Ops that are one function of libdevice (it has no digamma).
+#: Ops that are one function of libdevice.
 LIBM = {
     "lgamma": "lgamma", "erfinv": "erfinv", "i0": "cyl_bessel_i0", "hypot": "hypot",
     "special_i1": "cyl_bessel_i1", "special_bessel_j0": "j0", "special_bessel_j1": "j1",
@@ -192,6 +192,37 @@ def round_decimals(k: K, x: Scalar, decimals: int) -> Scalar:
     if decimals >= 0:
         return k.div(k.math("roundeven", k.mul(x, power)), power)
     return k.mul(k.math("roundeven", k.div(x, power)), power)
+
+
+@pointwise("aten.gcd.default")
+def gcd(k: K, x: Scalar, other: Scalar) -> Scalar:
+    """By as many divisions as the largest pair of the type takes, two Fibonacci numbers.  The smallest
+    integer has no absolute value: remainders have its sign, as in eager.
+    """
+    divisor, dividend = k.abs(x), k.abs(other)
+    for _ in range(_divisions(x)):
+        done = k.compare("eq", divisor, 0)
+        rest = k.binary("rem", dividend, k.select(done, 1, divisor))
+        divisor, dividend = k.select(done, 0, rest), k.select(done, dividend, divisor)
+    return dividend
+
+
+@pointwise("aten.lcm.default")
+def lcm(k: K, x: Scalar, other: Scalar) -> Scalar:
+    """The product by the greatest common divisor; as in C, small integers are multiplied as 32 bits."""
+    divisor = gcd(k, x, other)
+    wide = torch.int32 if x.bits < 32 else x.dtype
+    x, other, wider = (k.cast(each, wide) for each in (x, other, divisor))
+    parts, _ = k.quotient(x, wider)
+    return k.select(k.compare("eq", divisor, 0), 0, k.cast(k.abs(k.mul(parts, other)), divisor.dtype))
+
+
+def _divisions(x: Scalar) -> int:
+    """How often a remainder is taken until it is 0, at most."""
+    largest, a, b, steps = 1 << (x.bits - (x.kind == "signed")), 1, 1, 1
+    while b <= largest:
+        a, b, steps = b, a + b, steps + 1
+    return steps
 
 
 # --- powers ------------------------------------------------------------------------------------------------
