@@ -82,7 +82,7 @@ GROUPS: dict[str, tuple[str, ...]] = {
     "resampling is a few indexed reads": (
         "upsample_nearest1d", "upsample_nearest2d", "upsample_nearest3d", "_upsample_nearest_exact1d",
         "_upsample_nearest_exact2d", "_upsample_nearest_exact3d", "upsample_linear1d", "upsample_bilinear2d",
-        "upsample_trilinear3d", "upsample_bicubic2d", "grid_sampler_2d", "affine_grid_generator",
+        "upsample_trilinear3d", "upsample_bicubic2d", "affine_grid_generator",
     ),
     "creation from a formula": ("linspace", "logspace", "hann_window"),
 }  # fmt: skip
@@ -171,7 +171,7 @@ OF_INDUCTOR = frozenset({
     "_softmax_backward_data", "nanmean", "ger", "rand_like", "randn_like", "randint_like",
     "rrelu_with_noise_functional", "selu", "angle", "isclose", "float_power", "put",
     "value_selecting_reduction_backward", "narrow_copy", "view_copy", "native_channel_shuffle",
-    "upsample_linear1d", "grid_sampler_2d",
+    "upsample_linear1d",
 })  # fmt: skip
 
 

@@ -27,6 +27,7 @@ FAMILIES = (
     "reduce.pools",
     "reduce.average_pools",
     "indexed.strided_scatter",
+    "indexed.grid_sample",
     "effects.random",
     "effects.asserts",
     "effects.control_deps",

@@ -9,10 +9,12 @@ written.  A number here may change: for a reason, which docs/performance/history
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
+from cubins import usage
 from torch import Tensor
 from torch._dynamo.backends.common import aot_autograd
 from versions import TRITON
@@ -272,3 +274,15 @@ def test_gelu_and_its_slope_share_an_exponential() -> None:
     args = (torch.empty(1024, 1024, dtype=torch.bfloat16), torch.empty(1024, 1024, dtype=torch.bfloat16))
     [kernel] = kernels_of(torch.ops.aten.gelu_backward.default, args)
     assert kernel.ptx.count("ex2.approx") == kernel.ptx.count("div.approx") > 0
+
+
+def test_gradients_of_sampled_points_stay_in_registers(tmp_path: Path) -> None:
+    """Sixteen pixels of a point, or eight of a volume, are taken one by one."""
+    ops, grid = torch.ops.aten, torch.empty(16, 128, 128, 2)
+    x = torch.empty(16, 64, 128, 128)
+    flat = kernels_of(lambda *a: ops.grid_sampler_2d_backward(*a, 2, 2, False, [True, True]), (x, x, grid))
+    x, grid = torch.empty(2, 16, 32, 32, 32), torch.empty(2, 32, 32, 32, 3)
+    deep = kernels_of(lambda *a: ops.grid_sampler_3d_backward(*a, 0, 1, True, [True, True]), (x, x, grid))
+    for kernels in (flat, deep):
+        assert sum("red.global" in k.ptx or "atom.global" in k.ptx for k in kernels) == 1
+        assert [usage(k, tmp_path).spilled for k in kernels] == [0] * len(kernels)

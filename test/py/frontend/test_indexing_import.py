@@ -206,7 +206,7 @@ CORE = {
     "aten._embedding_bag.default": "sums over bags whose bounds are data",
     "aten.masked_select.default": "the size of the result is data",
     "aten.nonzero.default": "the size of the result is data",
-    "aten.grid_sampler_2d.default": "decomposed",
+    "aten.grid_sampler_2d.default": "lowered",
 }
 
 
