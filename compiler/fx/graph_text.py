@@ -43,6 +43,7 @@ _SAID = frozenset(
         "while_loop",
         "scan",
         "invoke_subgraph",
+        "flex_gemm",
         "auto_functionalized",
         "auto_functionalized_v2",
     }

@@ -131,7 +131,20 @@ def scan(call: Call) -> Any:
 def invoke_subgraph(call: Call) -> Any:
     """A call.  The region is not inlined, as the user marked it to be compiled once."""
     graph, _, *operands = call.node.args
-    given = [call.resolve(v) for v in operands]
+    return _run(call, graph, [call.resolve(v) for v in operands])
+
+
+@lowers("higher_order.flex_gemm", view=True, sizes=True)
+def flex_gemm(call: Call) -> Any:
+    """A call of the body, which holds the product and what the user has computed of it.  The other arguments
+    name the product and choose among Inductor's kernels.
+    """
+    _, graph, operands, _, _ = call.node.args
+    return _run(call, graph, call.resolve(operands))
+
+
+def _run(call: Call, graph: Any, given: Sequence[Any]) -> Any:
+    """A call of a sub-graph."""
     results = Results(call.state, call.node, every=True)
     results.announce()
     types = results.types()
