@@ -66,6 +66,17 @@ class UserKernelTuned(CompileError):
     )
 
 
+class UserKernelAtomics(CompileError):
+    """A user's kernel has atomics whose outcome depends on their order, where every run has to give the same
+    bits; ``where`` is the kernel's own line, ``at`` that of the atomic.
+    """
+
+    template = (
+        "the kernel '{kernel}' at {where} {does}, at {at}, in an order that differs between runs, and "
+        "deterministic algorithms are asked for: compute it without"
+    )
+
+
 class MeasurementRefused(CompileError):
     """Something would be measured where every run has to give the same bits."""
 

@@ -164,8 +164,8 @@ class Options:
         ``torch.fx.GraphModule``, node by node: launches of our kernels as ops, allocations, views, torch's
         ops (slower).  ``CompiledGraph.fx()`` gives that module with either.
     deterministic: equal bits in every run and after every restart.  Nothing is measured, no atomics are used,
-        and torch ops run their deterministic algorithm or raise as under
-        ``torch.use_deterministic_algorithms``.
+        a user's kernel with atomics whose order decides the result is an error, and torch ops run their
+        deterministic algorithm or raise as under ``torch.use_deterministic_algorithms``.
     """
 
     strict: bool = False

@@ -15,7 +15,7 @@ from typing import Any
 
 from torch import SymInt
 from torch._ops import HigherOrderOperator
-from torch.fx import Node
+from torch.fx import Node, map_arg
 
 from ..base.dataclass import dataclass
 from ..base.ttir_function import TtirFunction
@@ -259,6 +259,16 @@ def _debug(function: Any) -> bool:
     return bool(function.debug or knobs.runtime.debug)
 
 
+def launched_with(node: Node) -> tuple[Any, dict[str, Any], dict[str, Any]]:
+    """The kernel of a launch, an autotuner perhaps; what it is given, with values for nodes; and torch's
+    metadata of descriptors.  Of opaque launches too.
+    """
+    kernel, constants = _entries(node)
+    given: Any = map_arg(node.kwargs["kwargs"], lambda value: value.meta["val"])
+    metadata: Any = node.kwargs["tma_descriptor_metadata"] or {}
+    return kernel, {**given, **constants}, metadata
+
+
 def _entries(node: Node) -> tuple[Any, dict[str, Any]]:
     """The kernel and the constants of a node, from torch's tables."""
     from torch._higher_order_ops.triton_kernel_wrap import kernel_side_table
@@ -292,5 +302,6 @@ __all__ = [
     "key_of",
     "launch_of",
     "launch_text",
+    "launched_with",
     "with_effect",
 ]

@@ -53,7 +53,7 @@ def kernel_effects(func: ir.Operation) -> KernelEffects:
     func = func.operation
     arguments = list(func.regions[0].blocks[0].arguments)
     places = [n for n, argument in enumerate(arguments) if has_memory(argument.type)]
-    ops = list(_ops(func))
+    ops = list(operations(func))
     names = {op.name for op in ops}
     strange = next((op for op in ops if not is_known(op.name) and not _is_pure(op)), None)
     asserts, prints = ASSERTS in names, any(name.startswith(PRINTS) for name in names)
@@ -83,12 +83,13 @@ def kernel_effects(func: ir.Operation) -> KernelEffects:
     return KernelEffects(tuple(found), asserts, prints, elsewhere, reason)
 
 
-def _ops(func: ir.Operation) -> Iterator[ir.Operation]:
+def operations(func: ir.Operation) -> Iterator[ir.Operation]:
+    """All operations inside ``func``, each before those inside it."""
     for region in func.regions:
         for block in region.blocks:
             for op in block.operations:
                 yield op.operation
-                yield from _ops(op.operation)
+                yield from operations(op.operation)
 
 
 def _is_pure(op: ir.Operation) -> bool:

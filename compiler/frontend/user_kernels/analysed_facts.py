@@ -3,10 +3,12 @@
 import functools
 import threading
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
 from ...analysis.user_kernel.effects import KernelEffects, kernel_effects
-from ...base.diagnostics import collecting
+from ...analysis.user_kernel.unordered import unordered_atomic
+from ...base.diagnostics import collecting, position_of
 from ...base.pointer_effects import UNKNOWN, PointerEffects
 from ...ir.context import make_context
 from ...mlir import ir
@@ -76,6 +78,35 @@ def _context() -> ir.Context:
 
 def effects_of(ttir: KernelTtir) -> KernelEffects:
     """What a kernel's TTIR does.  Raises UserKernelError for an op that the mirror does not have."""
+    with _function(ttir) as function:
+        return kernel_effects(function)
+
+
+def unordered_in(question: Question) -> tuple[str, str] | None:
+    """What ``unordered_atomic`` says of a launch with any of its configurations, and the line of the atomic;
+    None where none has one, and for a kernel that Triton refuses.
+    """
+    try:
+        for ttir in _forms(question):
+            with _function(ttir) as function:
+                found = unordered_atomic(function)
+                if found is not None:
+                    what, op = found
+                    return what, line_of(op)
+    except UserKernelError:
+        pass  # nothing launches it
+    return None
+
+
+def line_of(op: ir.Operation) -> str:
+    """The file and the line of an op of a kernel."""
+    position = position_of(op.location)
+    return "an unknown line" if position is None else f"{position.file}:{position.line}"
+
+
+@contextmanager
+def _function(ttir: KernelTtir) -> Iterator[ir.Operation]:
+    """The function of a kernel's TTIR, in the context of the analysis."""
     with _ANALYSIS, _context() as context:
         with collecting(context) as said:
             try:
@@ -84,7 +115,7 @@ def effects_of(ttir: KernelTtir) -> KernelEffects:
                 first = next(said.items[0].lines(), "") if said.items else "its TTIR does not parse"
                 raise UserKernelError(f"kernel '{ttir.name}': {first}") from None
         function = next(op for op in module.body.operations if op.operation.name == "tt.func")
-        return kernel_effects(function.operation)
+        yield function.operation
 
 
-__all__ = ["analyse", "effects_of", "facts_of"]
+__all__ = ["analyse", "effects_of", "facts_of", "line_of", "unordered_in"]

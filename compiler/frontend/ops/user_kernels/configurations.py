@@ -10,12 +10,14 @@ from typing import Any
 
 import torch
 
-from ....base.errors import UserKernelRefused, UserKernelTuned
+from ....analysis.user_kernel.unordered import unordered_atomic
+from ....base.errors import UserKernelAtomics, UserKernelRefused, UserKernelTuned
 from ....fx.user_kernels import Opaque, UserLaunch
 from ....index import Expr, const
 from ....mlir import ir
 from ...importer.call import Call
 from ...importer.values import Number, Tensor
+from ...user_kernels.analysed_facts import line_of
 from ...user_kernels.ttir_of import StaticAssertFailed
 from .tiled_kernel import KernelArguments, TiledKernel
 
@@ -29,11 +31,13 @@ def configured(
 ) -> list[TiledKernel]:
     """The kernels of a launch, one for each configuration that differs from those before it.  ``given``: what
     the import has for the parameters of the first.  ``resolve``: what it has for a value of another.
-    ``apart``: tensors that nothing is fused with.  Raises Opaque, UserKernelRefused, UserKernelTuned.
+    ``apart``: tensors that nothing is fused with.  Raises Opaque, UserKernelRefused, UserKernelTuned and
+    UserKernelAtomics.
 
     A configuration that a ``tl.static_assert`` of the kernel excludes is left out, unless all are.
     """
-    if launch.others and torch.are_deterministic_algorithms_enabled():
+    deterministic = torch.are_deterministic_algorithms_enabled()
+    if launch.others and deterministic:
         count = len(launch.others) + 1
         raise UserKernelTuned(kernel=launch.name, where="{}:{}".format(*launch.line), count=count)
     found: dict[Any, TiledKernel] = {}
@@ -48,6 +52,10 @@ def configured(
                 raise
             excluded = error
             continue
+        if deterministic and (atomic := unordered_atomic(kernel.function)) is not None:
+            does, op = atomic
+            where = "{}:{}".format(*launch.line)
+            raise UserKernelAtomics(kernel=launch.name, where=where, does=does, at=line_of(op))
         found.setdefault(_identity(kernel), kernel)
     if not found:
         assert excluded is not None

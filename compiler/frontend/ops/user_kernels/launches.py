@@ -4,14 +4,23 @@ from typing import Any
 
 import torch
 
-from ....base.errors import UserKernelTuned
+from ....base.errors import UserKernelAtomics, UserKernelTuned
 from ....base.launch import line_text
 from ....fx.frames import user_line
 from ....fx.table import lowers
-from ....fx.user_kernels import LAUNCHES, Opaque, UserLaunch, launch_of, tuned_configurations
+from ....fx.user_kernels import (
+    LAUNCHES,
+    Opaque,
+    UserLaunch,
+    launch_of,
+    launched_with,
+    tuned_configurations,
+)
 from ...importer.call import Call
 from ...importer.extern import call_extern
 from ...importer.values import Tensor
+from ...user_kernels.analysed_facts import unordered_in
+from ...user_kernels.facts import Question
 from .configurations import call_kernels, configured, tuning_key
 
 
@@ -23,18 +32,30 @@ def user_kernel(call: Call) -> Any:
     The functional form writes to copies of the tensors that it names; ``mutating-calls`` has left it only
     where it could not write in place.
 
-    Raises UserKernelTuned for several configurations where algorithms must be deterministic, whether the
-    launch plan or torch would measure them.
+    Where algorithms must be deterministic, raises UserKernelTuned for several configurations, whether the
+    launch plan or torch would measure them, and UserKernelAtomics for atomics whose order decides the result,
+    whoever launches the kernel.
     """
     try:
         launch = launch_of(call.node)
         return _launched(call, launch)
     except Opaque as reason:
-        name, line, count = tuned_configurations(call.node)
-        if count > 1 and torch.are_deterministic_algorithms_enabled():
-            raise UserKernelTuned(kernel=name, where="{}:{}".format(*line), count=count) from None
+        if torch.are_deterministic_algorithms_enabled():
+            _require_deterministic(call)
         _remark(call, str(reason))
         return call_extern(call.state, call.node, f"higher_order.{call.node.target.name()}", call.location)
+
+
+def _require_deterministic(call: Call) -> None:
+    """Raises UserKernelTuned or UserKernelAtomics for an opaque launch."""
+    name, line, count = tuned_configurations(call.node)
+    where = "{}:{}".format(*line)
+    if count > 1:
+        raise UserKernelTuned(kernel=name, where=where, count=count) from None
+    found = unordered_in(Question.of(*launched_with(call.node)))
+    if found is not None:
+        does, at = found
+        raise UserKernelAtomics(kernel=name, where=where, does=does, at=at) from None
 
 
 def _launched(call: Call, launch: UserLaunch) -> dict[str, Tensor] | None:
