@@ -72,7 +72,7 @@ def _rewrite(graph: Graph) -> int:
     for node, effect in writers:
         for operand in node.all_input_nodes if effect.opaque else effect.writes:
             views = list(_views(operand)) if example(operand) is not None else []
-            if any(view in written for view in views):
+            if any(view in written and view not in plain for view in views):
                 count += _write_directly(node, operand, views)
     return len(plain) + count
 

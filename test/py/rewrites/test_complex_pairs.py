@@ -298,7 +298,7 @@ PROGRAMS = int(os.environ.get("FUSE_MLIR_RANDOM", "6"))
 
 
 @pytest.mark.parametrize("seed", range(PROGRAMS))
-def test_random_programs(seed: int) -> None:
+def test_drawn(seed: int) -> None:
     """On the launch plan of a GPU and on the interpreter, in three layouts, against complex128."""
     torch.manual_seed(seed)
     function, operands = program(seed), list(OPERANDS.values())[seed % 3](torch.complex64)
