@@ -17,7 +17,7 @@ import torch
 from torch.utils._python_dispatch import _disable_current_modes
 
 from ...fx.eager_dtypes import computed_in, lacks_kernel
-from . import distances, fake_quantize, lists, paddings
+from . import bags, distances, fake_quantize, histograms, lists, paddings, segments
 
 #: reason -> packets of ``torch.ops.aten``.
 GROUPS: dict[str, tuple[str, ...]] = {
@@ -149,6 +149,9 @@ OWN: dict[str, Callable[..., Any]] = {
     **lists.DECOMPOSITIONS,
     **paddings.DECOMPOSITIONS,
     **distances.DECOMPOSITIONS,
+    **segments.DECOMPOSITIONS,
+    **bags.DECOMPOSITIONS,
+    **histograms.DECOMPOSITIONS,
 }
 
 #: Ops of exported models that are quantised: pointwise work, which torch has as functions in the module that
