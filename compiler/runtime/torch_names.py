@@ -140,6 +140,13 @@ def torch_object(
     )
 
 
+def lists(op: Any) -> tuple[bool, ...]:
+    """For each value that an operator returns whether it is a list; () where it has no schema."""
+    if not isinstance(op, torch._ops.OpOverload):
+        return ()
+    return tuple(isinstance(returned.type, torch.ListType) for returned in op._schema.returns)
+
+
 def flatten(result: Any) -> list[Any]:
     """The leaves of what an operator returns, in order: tuples, lists and dicts opened, None kept.
 

@@ -9,8 +9,9 @@ from torch.fx import Node
 from torch.overrides import handle_torch_function, has_torch_function
 
 from ..plans.externs import Arg, Argument, Dict, Extern, List, Named, Tuple
+from ..plans.promised import promised
 from ..plans.steps import CallExtern
-from ..torch_names import flatten, resolve, torch_object
+from ..torch_names import flatten, lists, resolve, torch_object
 from .graph_maker import GraphMaker, value_of
 
 
@@ -25,12 +26,12 @@ def leaves(result: Any) -> list[Any]:
 def extern_nodes(maker: GraphMaker, step: CallExtern) -> None:
     """The nodes of a call; its variables are defined then."""
     extern = maker.known.externs[step.extern]
+    maker.promised |= promised(step, extern)
     operands = [maker.operand(a) for a in step.arguments]
     target = resolve(extern.op)
     args = tuple(argument(maker, a, operands) for a in extern.arguments)
     kwargs = {name: argument(maker, a, operands) for name, a in extern.keywords}
     values = [maker.new_value(v.type, v.name) for v in step.results]
-    schema = target._schema if isinstance(target, torch._ops.OpOverload) else None
     if _gives_itself(extern, target):
         (variable,), (value,) = step.results, values
         maker.define(variable, maker.call(target, args, kwargs, value))
@@ -38,7 +39,8 @@ def extern_nodes(maker: GraphMaker, step: CallExtern) -> None:
     places = _places(extern)
     given = None if not values else _listed(places, values)
     node = maker.call(target, args, kwargs, given)
-    if values and (schema is None or _is_nested(schema)):
+    returned = lists(target)
+    if values and (not returned or (len(returned) > 1 and any(returned))):  # leaves are not just its items
         node = maker.call(leaves, (node,), value=given)
     for place, variable, value in zip(places, step.results, values, strict=True):
         maker.define(variable, maker.call(operator.getitem, (node, place), value=value))
@@ -68,8 +70,7 @@ def _gives_itself(extern: Extern, target: Any) -> bool:
     if extern.results != 1:
         return False
     if isinstance(target, torch._ops.OpOverload):
-        returns = target._schema.returns
-        return len(returns) == 1 and "[]" not in str(returns[0].type)
+        return lists(target) == (False,)
     return not isinstance(target, torch._ops.HigherOrderOperator) and extern.leaves is None
 
 
@@ -84,12 +85,6 @@ def _listed(places: Sequence[int], values: Sequence[Any]) -> tuple[Any, ...]:
     for place, value in zip(places, values, strict=True):
         found[place] = value
     return tuple(found)
-
-
-def _is_nested(schema: torch.FunctionSchema) -> bool:
-    """Whether an op returns a list beside something else, so that leaves are not just its items."""
-    returns = schema.returns
-    return len(returns) > 1 and any("[]" in str(r.type) for r in returns)
 
 
 def predicate(node: Any) -> Any:

@@ -16,6 +16,7 @@ from torch.fx import Graph, GraphModule, Node
 from ...base.dataclass import dataclass
 from ...index import Expr, const
 from ..plans.plan import Plan, PlanFunction
+from ..plans.promised import Promised
 from ..plans.steps import NOWHERE, Operand, Origin, Return, Step, TensorType, Type, Value
 from ..torch_types import TORCH_DTYPES
 from .fake_values import FakeValues
@@ -81,6 +82,7 @@ class GraphMaker:
         self.graph = Graph()
         self.attributes: dict[str, Any] = {}  #: what the module holds
         self.scope = _Scope()
+        self.promised: dict[str, Promised] = {}  #: results of torch ops, by variable
         self.origin = NOWHERE
         self.anchor: Node | None = None  #: a tensor that the graph is given
         self.starts: dict[Node, Expr] = {}  #: at which element of its storage a tensor begins, where known

@@ -2,7 +2,7 @@
 
     fuse_mlir::launch        runs a kernel, by its name (``kernels.py``), on a grid
     fuse_mlir::draw          seed and offset of the random numbers of kernels, as a tensor
-    fuse_mlir::check_layout  raises where a tensor has other sizes or strides
+    fuse_mlir::fit_layout    a tensor of a torch op, copied where its strides are others than the op promised
 
 ``draw`` takes a tensor that it does not read: ``torch.fx.symbolic_trace`` calls an op that has no traced
 argument while it traces, and keeps what it gave.
@@ -15,6 +15,7 @@ import torch
 from torch import Tensor
 from torch.fx.node import has_side_effect
 
+from ..nested_results import fitted
 from ..rng import RngState
 from .kernels import kernel_named
 
@@ -34,8 +35,20 @@ def _draw(like: Tensor | None, device: torch.device, count: int) -> Tensor:
 
 
 @torch.compiler.disable
-def _check_layout(tensor: Tensor, sizes: Sequence[int], strides: Sequence[int], made_by: str) -> None:
-    torch._C._dynamo.guards.assert_size_stride(tensor, tuple(sizes), tuple(strides), made_by)
+def _fit_layout(
+    tensor: Tensor,
+    sizes: Sequence[int],
+    strides: Sequence[int],
+    dtype: torch.dtype,
+    made_by: str,
+    where: str,
+    shares: bool,
+) -> Tensor:
+    try:
+        torch._C._dynamo.guards.assert_size_stride(tensor, tuple(sizes), tuple(strides))
+    except AssertionError:
+        return fitted(tensor, sizes, strides, dtype, made_by, where, shares)
+    return tensor if tensor.dtype == dtype else fitted(tensor, sizes, strides, dtype, made_by, where)
 
 
 def _define(schema: str, function: Any, fake: Any, *tags: torch.Tag) -> torch._ops.OpOverload:
@@ -58,10 +71,11 @@ DRAW = _define(
     lambda *_: torch.empty((2,), dtype=torch.int64),
     torch.Tag.nondeterministic_seeded,
 )
-CHECK_LAYOUT = has_side_effect(
+FIT_LAYOUT = has_side_effect(
     _define(
-        "check_layout(Tensor tensor, SymInt[] sizes, SymInt[] strides, str made_by) -> ()",
-        _check_layout,
-        lambda *_: None,
+        "fit_layout(Tensor(a) tensor, SymInt[] sizes, SymInt[] strides, ScalarType dtype, str made_by, "
+        "str where, bool shares) -> Tensor(a)",
+        _fit_layout,
+        lambda tensor, *_: tensor,
     )
 )

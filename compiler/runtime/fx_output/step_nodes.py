@@ -38,10 +38,11 @@ from ..plans.steps import (
     Watch,
     While,
 )
+from ..torch_types import TORCH_DTYPES
 from .control_flow import branch, call_region, scan, while_loop
 from .extern_nodes import extern_nodes
 from .graph_maker import GraphMaker, value_of
-from .operators import CHECK_LAYOUT, DRAW, LAUNCH
+from .operators import DRAW, FIT_LAYOUT, LAUNCH
 
 aten = torch.ops.aten
 _OPERATORS = {"+": operator.add, "-": operator.sub, "*": operator.mul, "<": operator.lt}
@@ -136,7 +137,10 @@ def check(maker: GraphMaker, step: Check) -> None:
         [_own(maker, tensor, op, dim) if e is None else maker.size(e) for dim, e in enumerate(parts)]
         for op, parts in ((aten.sym_size.int, step.sizes), (aten.sym_stride.int, step.strides))
     )
-    maker.call(CHECK_LAYOUT, (tensor, sizes, strides, step.made_by))
+    made = maker.promised[step.name]
+    dtype = TORCH_DTYPES[made.element]
+    given = (tensor, sizes, strides, dtype, step.made_by, made.where, made.shares)
+    maker.scope.nodes[step.name] = maker.call(FIT_LAYOUT, given, value=value_of(tensor))
 
 
 def _own(maker: GraphMaker, tensor: Node, op: Any, dim: int) -> Node:

@@ -11,7 +11,7 @@ from typing import Any
 import torch
 
 from ...base.dataclass import dataclass
-from ..nested_results import laid_out, own_storage
+from ..nested_results import fitted, laid_out, own_storage
 from ..torch_types import TORCH_DTYPES
 from .plan import MAIN, Plan
 from .python_source import Around, python_source
@@ -103,6 +103,7 @@ class LaunchPlan:
             "draw": draw,
             "empty_cpu": guards._empty_strided_cpu,
             "empty_cuda": getattr(guards, "_empty_strided_cuda", None),
+            "fitted": fitted,
             "laid_out": laid_out,
             "memory": memory,
             "own_storage": own_storage,

@@ -10,7 +10,7 @@ from typing import Any
 
 import torch
 
-from ..torch_names import fastest, flatten, resolve, torch_object
+from ..torch_names import fastest, flatten, lists, resolve, torch_object
 from .externs import Arg, Argument, Dict, Extern, List, Named, Tuple
 from .plan import Plan
 
@@ -91,5 +91,5 @@ def _gives_one_tensor(function: Any) -> bool:
 
 
 def _gives_flat_tuple(function: Any) -> bool:
-    returns = function._schema.returns if isinstance(function, torch._ops.OpOverload) else ()
-    return len(returns) > 1 and all("[]" not in str(r.type) for r in returns)
+    found = lists(function)
+    return len(found) > 1 and not any(found)

@@ -202,7 +202,9 @@ class CallExtern:
 
 @dataclass(frozen=True)
 class Check:
-    """Raises where a tensor that ``made_by`` gave has other sizes or strides.  None: any."""
+    """Copies a tensor that ``made_by`` gave where its strides are others, if its storage is its own; raises
+    where its sizes or its dtype are.  None: any.
+    """
 
     word: ClassVar[str] = "check"
     name: str

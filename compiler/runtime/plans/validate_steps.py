@@ -50,8 +50,19 @@ _PART = re.compile(r"partition_[0-9]+")
 DEVICE = re.compile(r"cpu|cuda(?::\d{1,4})?")
 #: Names with a meaning in the Python of a plan, or in its text.
 _RESERVED = frozenset(
-    ("aligned", "args", "check", "current_stream", "device", "draw", "empty_cpu", "empty_cuda", "given")
-    + ("laid_out", "memory", "own_storage", "range", "float", "reinterpret", "run", "stream", "watch")
+    ("aligned", "args", "check", "current_stream", "device", "draw", "empty_cpu", "empty_cuda", "fitted")
+    + (
+        "given",
+        "laid_out",
+        "memory",
+        "own_storage",
+        "range",
+        "float",
+        "reinterpret",
+        "run",
+        "stream",
+        "watch",
+    )
     + (
         "launch",
         "free",
