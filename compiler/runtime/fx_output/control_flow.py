@@ -171,7 +171,8 @@ def _block(
     results = [inner.operand(v) for v in block.values]
     if single:
         truth = predicate(results[0])
-        _drop(inner, results[0])
+        if truth is not results[0]:
+            _drop(inner, results[0])
         return Region(inner.module(truth), (), (value_of(truth),), ())
     return _region(inner, results, ())
 

@@ -39,9 +39,8 @@ def weighted(values: object) -> Tensor:
 
 
 @pytest.mark.parametrize(
-    ("where", "options"), (("planned", {"output": "fx"}), ("launch plan", {}), ("graph", {}))
+    ("where", "options", "dynamic"), (("planned", {"output": "fx"}, True), ("launch plan", {}, False))
 )
-@pytest.mark.parametrize("dynamic", (False, True))
 def test_what_ops_return(where, options, dynamic):
     """Used whole, used in part, and handed on."""
 
