@@ -28,6 +28,7 @@ FAMILIES = (
     "reduce.average_pools",
     "indexed.strided_scatter",
     "indexed.grid_sample",
+    "indexed.antialias",
     "effects.random",
     "effects.asserts",
     "effects.control_deps",
