@@ -21,7 +21,8 @@ It fires where
 3. q, k and v are 3-D or 4-D, have equal batch dims, head sizes, devices and dtypes, and rows of stride 1;
 4. the mask has the dtype of q, needs no gradient and has a value for each key; one that is filled in is known
    to be causal and leaves hidden keys no weight, or hides the same keys from all queries; where gradients are
-   asked for, one that is added is known to have a number near 0 in each row (``attention_rows.py``);
+   asked for, one that is added is the same for all queries, or known to have a number near 0 in each row
+   (``attention_rows.py``);
 5. torch has a fused kernel for that dtype, head size and device, as accurate as the products it replaces.
 
 It does not fire on active dropout, because the fused kernels draw other random numbers than eager mode; in a
@@ -65,6 +66,7 @@ from .attention_rows import (
     filled_mask,
     hide_keys,
     row_guard,
+    shift_keys,
 )
 from .attention_splits import KeySplit, masked_attention, parts_of, split_attention
 from .known_values import KnownValues
@@ -358,14 +360,12 @@ def _replace(graph: Graph, found: Attention) -> None:
         if loses_rows(q):
             guard = row_guard(emit, fused, query, key, mask)
             query = emit("add", query, guard) if found.differentiated else query
-        given = example(found.mask)
-        for _ in range(4 - given.dim() if given is not None and mask is not None else 0):
-            mask = emit("unsqueeze", mask, 0)
         out = _split(emit, found, q, query, key, value, mask)
         if out is None:
             operands = [query, key, value]
             if scores.dim() == 3:
                 operands = [emit("unsqueeze", operand, 0) for operand in operands]
+                mask = emit("unsqueeze", mask, 0) if mask is not None else None
             how = {"is_causal": True} if fused.kind == "causal" else {"attn_mask": mask}
             out = emit(F.scaled_dot_product_attention, *operands, **how, scale=float(found.scale))
             if scores.dim() == 3:
@@ -381,17 +381,19 @@ def _replace(graph: Graph, found: Attention) -> None:
 
 
 def _operands(emit: Emit, found: Attention, q: Tensor) -> tuple[Node, Node, Node | None]:
-    """The query, the keys ``[.., s, d]`` and the mask of the fused op."""
-    query, key, mask, filled = found.query, emit("transpose", found.key, -2, -1), found.mask, found.filled
-    if mask is None or found.fused.kind in ("none", "causal"):
+    """The query, the keys ``[.., s, d]`` and the mask of the fused op, all with as many dims."""
+    query, key, mask = found.query, emit("transpose", found.key, -2, -1), found.mask
+    given, kind = example(mask), found.fused.kind
+    if mask is None or given is None or kind in ("none", "causal"):
         return query, key, None
-    if filled is None:
+    for _ in range(q.dim() - given.dim()):
+        mask = emit("unsqueeze", mask, 0)
+    if kind == "shifted":
+        return shift_keys(emit, query, key, mask, q.dtype)
+    if found.filled is None:
         return query, key, mask if found.fused.every_row else add_checked(emit, mask, q.dtype)
-    hidden = mask
-    if not filled.where_true:
-        hidden = emit(torch.logical_not, mask)
-        hidden.meta["example_value"] = example(mask)
-    return hide_keys(emit, query, key, hidden, filled.value, q, differentiated=found.differentiated)
+    hidden = mask if found.filled.where_true else emit(torch.logical_not, mask)
+    return hide_keys(emit, query, key, hidden, found.filled.value, q, differentiated=found.differentiated)
 
 
 def loses_rows(q: Tensor) -> bool:

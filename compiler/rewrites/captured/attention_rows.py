@@ -12,7 +12,7 @@ Four things differ between the steps and the kernels of ``scaled_dot_product_att
   mask has no other number in the row, float32 loses the logarithm, and the gradient takes each weight for 1.
   So where a number is filled in that hides all keys of a row, they are not hidden: all scores are 0, and all
   weights are equal.  An added mask must be known where gradients are asked for, with a number near 0 in each
-  row: equal weights have a gradient there, which is that of the scores.
+  row; or one row of it serves all queries, and its largest number is subtracted from it (``shift_keys``).
 - torch's kernel for CPUs gives 0 for a row whose scores are all -inf, or all NaN without a mask.  There NaN
   is added to the row of the query, for the gradients, and to that of the result, where the query or all keys
   of a row hold something that is not finite.
@@ -51,11 +51,12 @@ class Filled:
 class FusedMask:
     """What becomes of the mask of spelled-out attention.
 
-    kind: no mask, ``is_causal``, one that is added, or ``keys``: hidden keys, the same for all queries.
+    kind: no mask, ``is_causal``, one that is added; or, where one row serves all queries, one that is
+    ``shifted`` and added, and ``keys``, which are hidden.
     every_row: whether each row of an added mask is known to have a number that no kernel overflows at.
     """
 
-    kind: Literal["none", "causal", "added", "keys"]
+    kind: Literal["none", "causal", "added", "shifted", "keys"]
     every_row: bool = True
 
 
@@ -65,6 +66,12 @@ _LARGEST_OF_ROW = 128.0
 #: Numbers that are less are added as this one: kernels multiply by log2(e), and the least float32 overflows.
 #: No score is seen beside either.
 _LEAST = -1e30
+
+#: A sum of a score and a number beside which scores of twice that size are lost is that number.
+_LARGEST_SCORE = 64.0
+
+#: By what a query is divided whose scores are lost.
+_TIMES = 2.0**40
 
 #: A key that is hidden with such a number, or the least one of its dtype, has no weight beside one that is
 #: seen.
@@ -78,6 +85,9 @@ def added_mask(mask: Node, known: KnownValues, *, differentiated: bool) -> Fused
     """Of a mask that is added to the scores, or why there is none."""
     largest = _largest_of_rows(known.tensor(mask))
     if differentiated and not largest <= _LARGEST_OF_ROW:
+        shape = example(mask)
+        if shape is not None and (shape.dim() == 1 or shape.shape[-2] == 1):
+            return FusedMask("shifted")
         return "a row may have large numbers only, which the gradient of a kernel loses the sum beside"
     return FusedMask("added", largest <= -_LEAST)
 
@@ -138,23 +148,49 @@ def add_checked(emit: Emit, mask: Node, dtype: torch.dtype) -> Node:
     return emit("add", mask, odd)
 
 
+def shift_keys(emit: Emit, query: Node, key: Node, mask: Node, dtype: torch.dtype) -> tuple[Node, Node, Node]:
+    """The query, the keys and a mask to add, whose largest number is near 0, where gradients are asked for.
+
+    query: ``[.., t, d]``.  key: ``[.., s, d]``.  mask: ``[.., 1, s]``.  dtype: of all of them.  A key that
+    holds anything that is not finite is in no maximum: no score of it is finite.
+
+    Softmax ignores what is subtracted from a whole row.  But beside -1e9 the sum in eager mode loses the
+    score, and all weights are equal.  So the query is made tiny there.  Gradients are those of the scores:
+    that of the query passes unchanged, and that of the keys, which has the tiny query as a factor, is
+    multiplied by what makes it the query again.
+    """
+    top = emit("amax", emit("masked_fill", mask, _odd_keys(emit, key), -float("inf")), -1, True)
+    size = emit("abs", top)
+    mask = emit(torch.where, emit("gt", size, _LARGEST_OF_ROW), emit("sub", mask, top), mask)
+    alone = _LARGEST_SCORE / torch.finfo(torch.promote_types(dtype, torch.float32)).eps
+    if torch.finfo(dtype).max < alone:
+        return query, key, mask
+    lost = emit("ge", size, alone)
+    tiny = emit("detach", emit(torch.where, lost, emit("mul", query, 1 / _TIMES), query))
+    asked = emit("add", tiny, emit("sub", query, emit("detach", query)))
+    nothing = emit("nan_to_num", emit("sub", key, emit("detach", key)))
+    more = emit("masked_fill", emit("mul", nothing, _TIMES), emit("logical_not", lost), 0.0)
+    return asked, emit("add", key, more), mask
+
+
 def hide_keys(
     emit: Emit, query: Node, key: Node, hidden: Node, value: float, q: Tensor, *, differentiated: bool
 ) -> tuple[Node, Node, Node]:
     """The query, the keys and a mask to add where keys are hidden from all queries alike.
 
-    query: ``[.., t, d]``, as the example ``q``.  key: ``[.., s, d]``.  hidden: bool, ``[s]`` or
-    ``[.., 1, s]``.  value: what the scores of hidden keys are.
+    query: ``[.., t, d]``, as the example ``q``.  key: ``[.., s, d]``.  hidden: bool, ``[.., 1, s]``.  value:
+    what the scores of hidden keys are.
     """
-    given = example(hidden)
-    assert given is not None, "its dtype was looked at"
-    column = emit("unsqueeze", hidden, -1) if given.dim() == 1 else emit("transpose", hidden, -2, -1)
+    column = emit("transpose", hidden, -2, -1)
     alone = emit("all", hidden, -1, True)  # a row without keys
+    lost = alone
+    if differentiated:  # no score of a finite number
+        lost = emit("all", emit("logical_or", hidden, _odd_keys(emit, key)), -1, True)
     zero = emit(torch.zeros, (), dtype=q.dtype, device=q.device)
     if value == -float("inf"):
-        mask = emit(torch.masked_fill, emit(torch.masked_fill, zero, hidden, value), alone, float("nan"))
+        mask = emit(torch.masked_fill, emit(torch.masked_fill, zero, hidden, value), lost, float("nan"))
     else:
-        besides = emit("logical_and", hidden, emit("logical_not", alone))
+        besides = emit("logical_and", hidden, emit("logical_not", lost))
         mask = emit(torch.masked_fill, zero, besides, max(value, _LEAST))
     kept = emit("masked_fill", key, column, 0.0)
     if value > -float("inf") or differentiated:  # it may hold NaN
@@ -178,15 +214,19 @@ def _times_zero(emit: Emit, of: Node, rows: Node) -> Node:
     return emit("masked_fill", product, emit("new_ones", product, (), dtype=torch.bool), 0.0)
 
 
+def _odd_keys(emit: Emit, key: Node) -> Node:
+    """Whether keys ``[.., s, d]`` hold anything that is not finite, ``[.., 1, s]``."""
+    return emit("unsqueeze", emit("isnan", emit("amax", emit("mul", emit("detach", key), 0.0), -1)), -2)
+
+
 def row_guard(emit: Emit, found: FusedMask, query: Node, key: Node, mask: Node | None) -> Node:
     """0 for each row, NaN for those that torch's kernel for CPUs may give 0 instead, ``[.., t or 1, 1]``.
 
     query: ``[.., t, d]``.  key: ``[.., s, d]``.  mask: what is added to the scores, ``[.., t, s]``.
     """
-    # 0 of what is finite, NaN of anything else
-    odd_query, odd_key = (emit("mul", emit("detach", operand), 0.0) for operand in (query, key))
-    odd_key = emit("amax", odd_key, -1)
-    unseen = emit("masked_fill", odd_key, emit("isnan", odd_key), -float("inf"))
+    odd_query = emit("mul", emit("detach", query), 0.0)
+    odd = emit("squeeze", _odd_keys(emit, key), -2)
+    unseen = emit("masked_fill", emit("new_zeros", query, ()), odd, -float("inf"))
     if found.kind == "causal":
         largest = emit("unsqueeze", emit(operator.getitem, emit("cummax", unseen, -1), 0), -1)
     else:
@@ -204,4 +244,5 @@ __all__ = [
     "filled_mask",
     "hide_keys",
     "row_guard",
+    "shift_keys",
 ]

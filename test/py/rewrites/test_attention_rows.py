@@ -116,10 +116,44 @@ def test_gradients_of_rows_without_keys(form, mask, dtype):
         torch.testing.assert_close(a.double(), b.double(), equal_nan=True, **close)
 
 
+#: What is added to all keys of a row, or to some.
+ADDED = (-INF, -1e30, -1e9, -1e4, -300.0, 1.5, 500.0, 1e9, INF, NAN)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float16, torch.bfloat16, torch.float64], ids=str)
+def test_gradients_under_one_row_of_numbers(dtype):
+    """A mask that is data is added to all queries alike: whatever its numbers are, in all of a row or not."""
+    given, compiled = operands(dtype), Compiled(added)
+    values = [x for x in (*ADDED, torch.finfo(dtype).min) if not torch.finfo(dtype).max < abs(x) < INF]
+    for value in values:
+        closed, part, bias = (torch.zeros(2, 1, 1, 7, dtype=dtype) for _ in range(3))
+        closed[1], part[1, ..., 3:] = value, value
+        bias[1] = value + torch.arange(7)
+        for mask in (closed, part, bias):
+            results = []
+            for call, kind in ((compiled, dtype), (added, dtype), (added, torch.float64)):
+                args = [x.to(kind).clone().requires_grad_() for x in given]
+                out = call(*args, mask.to(kind)).double()
+                results.append([out.detach(), *torch.autograd.grad(out.square().sum(), args)])
+            close = {torch.bfloat16: 3e-2, torch.float16: 5e-3}.get(dtype, 2e-4)
+            for found, *wanted in zip(*([x.double() for x in row] for row in results), strict=True):
+                assert any(torch.allclose(found, want, close, close, equal_nan=True) for want in wanted), (
+                    value
+                )
+    assert fused(compiled) == 1
+
+
+def test_the_gradient_under_rows_that_are_data_stays_as_written():
+    given = [x.requires_grad_() for x in operands()]
+    compiled = Compiled(added)
+    compiled(*given, masks()["rows"]).nan_to_num().sum().backward()
+    assert fused(compiled) == 0
+
+
 @pytest.mark.parametrize(
     "odd", ["a masked key is NaN", "a masked key is inf", "a query is NaN", "a seen key is NaN"]
 )
-@pytest.mark.parametrize("form", [filled, filled_with_least], ids=lambda form: form.__name__)
+@pytest.mark.parametrize("form", [added, filled, filled_with_least], ids=lambda form: form.__name__)
 def test_gradients_read_hidden_keys(form, odd):
     """A hidden key times 0 is NaN where it is not finite: so is the gradient of the query."""
     given, bias = operands(), masks()["closed"]
