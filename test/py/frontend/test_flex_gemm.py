@@ -6,11 +6,12 @@ import pytest
 import torch
 from nesting import WHERE, check
 from stored_programs import compiled
+from versions import TORCH
 
 import fuse_mlir
 
 flex_gemm = pytest.importorskip(
-    "torch._higher_order_ops.flex_gemm", reason="torch has it from 2.15 on"
+    "torch._higher_order_ops.flex_gemm", reason="torch has it from 2.14 on"
 ).flex_gemm
 
 aten = torch.ops.aten
@@ -43,12 +44,13 @@ def test_sizes_that_are_symbols():
 
 def test_it_is_stored_with_the_program(tmp_path: Path):
     def function(x, w):
-        return flex_gemm(torch.mm, (x, x.t()), torch.relu) + w.sum()
+        return flex_gemm(torch.mm, (x, (x * 2).t()), torch.relu) + w.sum()
 
     first, second = compiled(tmp_path, function), compiled(tmp_path, function)
     assert (first.cached, second.cached) == (False, True) and first.source == second.source
 
 
+@pytest.mark.skipif(TORCH < (2, 15), reason="AOTAutograd of torch 2.14 loses the gradient without a word")
 def test_a_gradient_is_refused_as_in_eager_mode():
     given = [x.clone().requires_grad_() for x in (A, B, BIAS)]
     made = torch.compile(activated, backend=fuse_mlir.backend)(*given)
