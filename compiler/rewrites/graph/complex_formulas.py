@@ -1,4 +1,4 @@
-"""What complex ops do to pairs of reals: a formula for each op, in ops on real tensors.
+"""What complex arithmetic does to pairs of reals: a formula for each op, in ops on real tensors.
 
 The formulas are those that eager mode evaluates, so infinities and NaNs come out where they do there: a real
 operand is one with the imaginary part 0, which is multiplied as any other; a division is Smith's; ``abs`` is
@@ -140,11 +140,22 @@ def _divided_by_number(m: Maker, x: Pair, c: float, d: Plane) -> Pair:
 
 
 def magnitude(m: Maker, x: Pair) -> Node:
-    return m(_aten.hypot.default, x.re, x.im)
+    return m(_aten.hypot.default, *tensors(m, x))
 
 
 def angle(m: Maker, x: Pair) -> Node:
-    return m(_aten.atan2.default, x.im, x.re)
+    re, im = tensors(m, x)
+    return m(_aten.atan2.default, im, re)
+
+
+def tensors(m: Maker, x: Pair) -> tuple[Node, Node]:
+    """Both parts as tensors, one of which there is."""
+    re, im = x
+    if isinstance(re, Node):
+        return re, im if isinstance(im, Node) else m(_aten.full_like.default, re, im)
+    if not isinstance(im, Node):
+        raise NoFormula
+    return m(_aten.full_like.default, im, re), im
 
 
 def negated(m: Maker, x: Pair) -> Pair:
@@ -163,33 +174,6 @@ def polar(m: Maker, radius: Node, at: Node) -> Pair:
     return Pair(m.mul(radius, m(_aten.cos.default, at)), m.mul(radius, m(_aten.sin.default, at)))
 
 
-def exp(m: Maker, x: Pair) -> Pair:
-    """A real number stays real, and exp(-inf) is 0 at any angle."""
-    length = m(_aten.exp.default, x.re)
-    turned = polar(m, length, x.im)  # type: ignore[arg-type]
-    real = m(_aten.eq.Scalar, x.im, 0)
-    gone = m(_aten.eq.Scalar, x.re, -math.inf)
-    re, im = m.where(real, length, turned.re), m.where(real, x.im, turned.im)
-    return Pair(m.where(gone, 0.0, re), m.where(gone, 0.0, im))
-
-
-def log(m: Maker, x: Pair) -> Pair:
-    return Pair(m(_aten.log.default, magnitude(m, x)), angle(m, x))
-
-
-def sqrt(m: Maker, x: Pair) -> Pair:
-    """The part that is a sum of positive numbers first; the other one is a quotient, and loses no digits."""
-    length, width = magnitude(m, x), m(_aten.abs.default, x.re)
-    large = m(_aten.sqrt.default, m.add(m.mul(length, 0.5), m.mul(width, 0.5)))
-    small = m(_aten.div.Tensor, m.mul(x.im, 0.5), large)
-    right = m(_aten.ge.Scalar, x.re, 0)
-    re = m.where(right, large, m(_aten.abs.default, small))
-    im = m.where(right, small, m(_aten.copysign.Tensor, large, x.im))
-    zero, endless = m(_aten.eq.Scalar, length, 0), m(_aten.isinf.default, x.im)
-    re, im = m.where(zero, 0.0, re), m.where(zero, x.im, im)
-    return Pair(m.where(endless, math.inf, re), m.where(endless, x.im, im))
-
-
 def sgn(m: Maker, x: Pair) -> Pair:
     length = magnitude(m, x)
     zero = m(_aten.eq.Scalar, length, 0)
@@ -199,26 +183,19 @@ def sgn(m: Maker, x: Pair) -> Pair:
     )
 
 
-def _products(m: Maker, x: Pair, names: tuple[str, str, str, str]) -> list[Plane]:
-    of_re, of_im, other_re, other_im = (getattr(_aten, name).default for name in names)
-    return [m.mul(m(of_re, x.re), m(of_im, x.im)), m.mul(m(other_re, x.re), m(other_im, x.im))]
+def interpolated(m: Maker, start: Pair, end: Pair, weight: Pair) -> Pair:
+    """From the nearer end, by the size of the weight."""
+    way, rest = subtracted(m, end, start), subtracted(m, Pair(1.0, 0.0), weight)
+    forth, back = added(m, start, multiplied(m, weight, way)), subtracted(m, end, multiplied(m, way, rest))
+    if not isinstance(weight.re, Node) and not isinstance(weight.im, Node):
+        return forth if abs(complex(*weight)) < 0.5 else back
+    small = m(_aten.lt.Scalar, magnitude(m, weight), 0.5)
+    return Pair(m.where(small, forth.re, back.re), m.where(small, forth.im, back.im))
 
 
-def sin(m: Maker, x: Pair) -> Pair:
-    return Pair(*_products(m, x, ("sin", "cosh", "cos", "sinh")))
-
-
-def cos(m: Maker, x: Pair) -> Pair:
-    re, im = _products(m, x, ("cos", "cosh", "sin", "sinh"))
-    return Pair(re, m.mul(im, -1.0))
-
-
-def sinh(m: Maker, x: Pair) -> Pair:
-    return Pair(*_products(m, x, ("sinh", "cos", "cosh", "sin")))
-
-
-def cosh(m: Maker, x: Pair) -> Pair:
-    return Pair(*_products(m, x, ("cosh", "cos", "sinh", "sin")))
+def scaled(m: Maker, x: Pair, factor: float) -> Pair:
+    """Each part by a number."""
+    return Pair(m.mul(x.re, factor), m.mul(x.im, factor))
 
 
 def both(m: Maker, target: Any, joined: Any, x: Pair, *others: Any) -> Node:
@@ -226,19 +203,6 @@ def both(m: Maker, target: Any, joined: Any, x: Pair, *others: Any) -> Node:
     return m(joined, m(target, x.re, *others), m(target, x.im, *others))
 
 
-#: Ops of one complex tensor, by packet.
-UNARY: dict[str, Callable[[Maker, Pair], Pair]] = {
-    "neg": negated, "reciprocal": reciprocal, "exp": exp, "log": log, "sqrt": sqrt, "sgn": sgn, "sin": sin,
-    "cos": cos, "sinh": sinh, "cosh": cosh, "conj_physical": conjugate, "_conj_physical": conjugate,
-}  # fmt: skip
-#: Ops of one complex tensor whose result is real.
-TO_REAL: dict[str, Callable[[Maker, Pair], Node]] = {
-    "abs": magnitude,
-    "angle": angle,
-    "isnan": lambda m, x: both(m, _aten.isnan.default, _aten.logical_or.default, x),
-    "isinf": lambda m, x: both(m, _aten.isinf.default, _aten.logical_or.default, x),
-    "isfinite": lambda m, x: both(m, _aten.isfinite.default, _aten.logical_and.default, x),
-}
 #: Ops of two complex operands.
 BINARY: dict[str, Callable[[Maker, Pair, Pair], Pair]] = {
     "mul": multiplied, "add": added, "sub": subtracted, "div": divided,

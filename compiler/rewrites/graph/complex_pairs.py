@@ -14,10 +14,11 @@ A complex tensor that is in memory is read through ``view_as_real``.  One that t
 operand of an FFT or of a product of matrices, and one that is a result, is written by ``cat`` and handed on
 by ``view_as_complex``, in the strides that it had.  A conjugate is a view whose imaginary part is negated.
 
-It fires on the ops of ``complex_formulas.py``, on views, and on ops that only move or sum elements, of
-complex64 and complex128.  Numbers of Python are taken as they are.
+It fires on the ops of ``complex_formulas.py``, ``complex_functions.py`` and ``complex_reductions.py``, on
+views, also of the same bytes as another dtype, and on ops that only move or sum elements, of complex64 and
+complex128.  Numbers of Python are taken as they are.
 
-It does not fire on other ops (a power that is no small integer, a product of all elements); on operands on
+It does not fire on other ops (inverse trigonometric functions, a product of many elements); on operands on
 several devices; on symbolic numbers; where the result has gaps between its elements; nor where a real result
 would get other strides.  Torch runs those.
 
@@ -36,17 +37,19 @@ from ...fx.new_node import tidied
 from ..rewriting import rewrite
 from .complex_formulas import (
     BINARY,
-    TO_REAL,
-    UNARY,
     Maker,
     NoFormula,
     Pair,
     Plane,
+    added,
     conjugate,
+    divided,
+    interpolated,
     multiplied,
     polar,
-    reciprocal,
 )
+from .complex_functions import TO_REAL, UNARY, power, to_number
+from .complex_reductions import REDUCTIONS
 
 _aten = torch.ops.aten
 _PARTS = {torch.complex64: torch.float32, torch.complex128: torch.float64}
@@ -68,6 +71,10 @@ _BY_PART: dict[Any, tuple[int, ...]] = {
     _aten.masked_fill.Scalar: (0, 2), _aten.select_scatter.default: (0, 1),
     _aten.slice_scatter.default: (0, 1), _aten.index_put.default: (0, 2), _aten.sum.default: (0,),
     _aten.sum.dim_IntList: (0,), _aten.mean.default: (0,), _aten.mean.dim: (0,), _aten.cumsum.default: (0,),
+    _aten.masked_fill.Tensor: (0, 2), _aten.scatter.src: (0, 3), _aten.scatter.value: (0, 3),
+    _aten.scatter_add.default: (0, 3), _aten.index_add.default: (0, 3), _aten.embedding.default: (0,),
+    _aten._unsafe_index_put.default: (0, 2), _aten.constant_pad_nd.default: (0, 2),
+    _aten.nan_to_num.default: (0,),
 }  # fmt: skip
 #: Ops that make a tensor of one number: the same for a real tensor, and the number, where the op implies it.
 _FILLED: dict[Any, tuple[Any, float | None]] = {
@@ -230,15 +237,44 @@ class _Pairs:
             )
         if target is _aten.view_as_real.default:
             return self._as_real(m, node.args[0])  # type: ignore[arg-type]
-        if target is _aten.pow.Tensor_Scalar and node.args[1] in (2, 3, -1):
-            x = self.pair(m, node.args[0])
-            if node.args[1] == -1:
-                return reciprocal(m, x)
-            square = multiplied(m, x, x)
-            return square if node.args[1] == 2 else multiplied(m, square, x)
+        if name == "pow":
+            x, y = (self._operand(m, a, value.dtype) for a in node.args)
+            exponent = node.args[1]
+            return power(m, x, y) if isinstance(exponent, Node) else to_number(m, x, complex(*y))
+        if name in ("addcmul", "addcdiv", "lerp"):
+            return self._combined(m, node, name)
+        if target in REDUCTIONS:
+            return REDUCTIONS[target](m, self.pair(m, node.args[0]), node)
+        if target is _aten.view.dtype:
+            return self._bytes(m, node)
         if target in _FILLED:
             return self._filled(m, node)
         return None
+
+    def _combined(self, m: Maker, node: Node, name: str) -> Pair:
+        """Ops of three operands, and a factor."""
+        x, y, z = (self._operand(m, a, node.meta["val"].dtype) for a in node.args[:3])
+        if name == "lerp":
+            return interpolated(m, x, y, z)
+        factor = self._operand(m, node.kwargs.get("value", 1), node.meta["val"].dtype)
+        scaled = multiplied(m, factor, y)
+        return added(m, x, multiplied(m, scaled, z) if name == "addcmul" else divided(m, scaled, z))
+
+    def _bytes(self, m: Maker, node: Node) -> Pair | Node:
+        """The same bytes as another dtype: of reals where they lie side by side."""
+        source, value = node.args[0], node.meta["val"]
+        assert isinstance(source, Node)
+        dtype = _PARTS.get(value.dtype, value.dtype)
+        real = source
+        if _is_complex(source.meta["val"]):
+            if source.meta["val"].is_conj() or value.dim() == 0:
+                raise NoFormula
+            pair = self._whole(m, self.pair(m, source), source.meta["val"])
+            real = m(_aten.reshape.default, _interleaved(m, pair), [*source.meta["val"].shape[:-1], -1])
+        made = m(_aten.view.dtype, real, dtype)
+        if not _is_complex(value):
+            return made
+        return _selected(m, m(_aten.reshape.default, made, [*value.shape, 2]))
 
     def _as_real(self, m: Maker, z: Node) -> Node | None:
         if z.target is _aten.view_as_complex.default:
@@ -333,7 +369,9 @@ class _Pairs:
         kwargs = dict(node.kwargs)
         if kwargs.get("dtype") is not None:
             kwargs["dtype"] = _PARTS[kwargs["dtype"]]  # type: ignore[index]
-        positions = _BY_PART[node.target]
+        positions = [p for p in _BY_PART[node.target] if p < len(node.args)]
+        if any(isinstance(n, complex) for n in kwargs.values()):
+            raise NoFormula
         both_args: list[list[Any]] = [list(node.args), list(node.args)]
         for position in positions:
             given: Any = node.args[position]

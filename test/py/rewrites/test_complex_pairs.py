@@ -14,10 +14,13 @@ import torch
 import torch.utils._pytree as pytree
 from compiling import Compiled
 from interpreted_gpu import interpreted_gpu
+from made_up_gpu import made_up_gpu
 from random_complex import program
 from torch import Tensor
 from torch.fx.experimental.proxy_tensor import make_fx
+from torch.nn import functional as F
 
+from fuse_mlir.compiler.frontend.autograd.decompositions import decomposition_table
 from fuse_mlir.compiler.rewrites.graph.complex_pairs import compute_pairs
 
 aten = torch.ops.aten
@@ -76,6 +79,25 @@ def test_rotary_embeddings_are_one_kernel_each(dtype: torch.dtype, dynamic: bool
     assert graph.launches_after <= 2 and graph.externs == 1 and not graph.fallbacks
 
 
+def test_rotary_embeddings_compile() -> None:
+    """To GPU code, forward and backward."""
+    q, angles = (
+        torch.randn(2, 4, 8, 16).bfloat16().requires_grad_(),
+        torch.polar(torch.ones(8, 8), torch.randn(8, 8)),
+    )
+    with made_up_gpu() as launched:
+        compiled = Compiled(rotated)
+        compiled(q, angles).sum().backward()
+    assert len(launched) == 2 and not any(g.fallbacks for g in compiled.graphs)
+
+
+def test_products_of_many_elements() -> None:
+    """Torch multiplies them; few are multiplied in one kernel."""
+    compiled = same(lambda a: (a * 2).prod(), z(40) / 2)
+    assert [f.target for f in compiled.graphs[0].fallbacks] == ["aten.prod.default"]
+    assert not same(lambda a: ((a * 2).prod(0), a[0, 0].prod()), z(32, 2) / 2).graphs[0].fallbacks
+
+
 def test_gradients_of_rotary_embeddings() -> None:
     x = torch.randn(2, 4, 8, 16, requires_grad=True)
     angles = torch.polar(torch.ones(8, 8), torch.randn(8, 8))
@@ -98,6 +120,7 @@ COMPILED: dict[str, tuple[Callable[..., Any], ...]] = {
     "exp": (lambda a, b: (a.exp(), a.log(), a.sqrt(), (-a * a).sqrt()),),
     "angles": (lambda a, b: (a.sin(), a.cos(), a.sinh(), a.cosh()),),
     "powers": (lambda a, b: (a**2, a**3, a.square(), a**-1),),
+    "in one kernel": (lambda a, b: ((a.tanh() * b**2.5).lerp(b, 0.3) / (b.norm() + 1), (a * b).prod(1)),),
     "compared": (lambda a, b: (a == b, a != a, a == 1j, (a == a.clone()).sum()),),
     "tests": (lambda a, b: (a.isnan(), (a / 0 * 0).isnan(), a.isfinite()),),
     "where": (lambda a, b: (torch.where(a.real > 0, a, b), torch.where(a.real > 0, a, 0.0)),),
@@ -118,6 +141,55 @@ OPERANDS = {
     "strided": lambda d: (z(4, 3, dtype=d).t(), z(3, 8, dtype=d)[:, ::2]),
     "conjugated": lambda d: (z(3, 4, dtype=d).conj(), z(4, 3, dtype=d).mH),
 }
+
+
+#: Ops whose rewritten graphs torch runs, since to compile them takes longer.
+FORMULAS: dict[str, Callable[[Tensor, Tensor], tuple[Tensor, ...]]] = {
+    "powers": lambda a, b: (a**0, a**1, a**-2, a**0.5, a**-0.5, a.rsqrt()),
+    "other powers": lambda a, b: (a**4, a**2.5, a ** (1 + 2j), a**b, a**b.real, b.abs() ** a, 2**a),
+    "curves": lambda a, b: (a.tanh(), a.tan(), a.sigmoid(), F.silu(a), (a * 9).tanh()),
+    "logarithms": lambda a, b: (a.exp2(), a.expm1(), a.log2(), a.log10(), a.log1p(), (a / 99).log1p()),
+    "three operands": lambda a, b: (
+        torch.addcmul(a, b, a, value=2j), torch.addcdiv(a, b, a + 2, value=3), torch.lerp(a, b, 0.3),
+        torch.lerp(a, b, b), torch.lerp(a, b, 0.7),
+    ),
+    "products": lambda a, b: (a.prod(), (a * b).prod(1), b.prod(0, keepdim=True)),
+    "norms": lambda a, b: (
+        a.norm(), torch.linalg.vector_norm(b, 1, dim=1), a.var(), b.std(1), b.var(0, correction=0),
+        torch.linalg.vector_norm(a * 2, math.inf, dim=0), a.any(), (a * 0).any(1), a.all(), a.logical_not(),
+    ),
+    "bytes": lambda a, b: (
+        (a * 2).contiguous().view(b.real.dtype) + 1, (a + b).contiguous().view(torch.int16),
+        b.real.contiguous().view(a.dtype) * a[:, :2],
+    ),
+    "written at places": lambda a, b: (
+        a.scatter(1, torch.tensor([[1, 0]]), b[:, :2]), F.embedding(torch.tensor([2]), a),
+        a.index_add(0, torch.tensor([1, 1]), b[:2], alpha=2), torch.nan_to_num(a / 0, 1.0),
+        a.scatter_add(1, torch.tensor([[1, 1]]), b[:, 2:]), F.pad(a, (1, 2), value=1.5),
+        F.pad(b * 1j, (0, -1)), a.masked_fill(b.real > 0, torch.tensor(1j)),
+    ),
+}  # fmt: skip
+
+
+def rewritten(function: Callable[..., Any], *args: Tensor) -> tuple[Any, list[str]]:
+    """What a graph gives in which complex ops became real ones, and the names of those that are left."""
+    table = dict(decomposition_table())
+    gm = make_fx(lambda *given: function(*given), tracing_mode="fake", decomposition_table=table)(*args)
+    compute_pairs(gm)
+    views = (aten.view_as_complex.default, aten.view_as_real.default)
+    values = [n.meta["val"] for n in gm.graph.nodes if n.op == "call_function" and n.target not in views]
+    return gm(*args), [str(v) for v in values if isinstance(v, Tensor) and v.is_complex()]
+
+
+@pytest.mark.parametrize("layout", ["plain", "strided"])
+@pytest.mark.parametrize("case", FORMULAS)
+def test_formulas(case: str, layout: str) -> None:
+    torch.manual_seed(0)
+    for dtype in (torch.complex64, torch.complex128):
+        operands = OPERANDS[layout](dtype)
+        found, left = rewritten(FORMULAS[case], *operands)
+        torch.testing.assert_close(found, FORMULAS[case](*operands))
+        assert not left or layout == "strided"
 
 
 @pytest.mark.parametrize("case", COMPILED)
@@ -174,6 +246,25 @@ GRID = torch.tensor([complex(a, b) for a, b in itertools.product(SPECIAL, SPECIA
 )
 def test_infinities_and_missing_numbers(name: str, function: Callable[..., Any]) -> None:
     same(function, GRID[:, None].expand(-1, len(GRID)).contiguous(), GRID.expand(len(GRID), -1).contiguous())
+
+
+@pytest.mark.parametrize("name", ["exp", "tanh", "log2", "log1p", "expm1", "sigmoid", "rsqrt"])
+def test_infinities_in_functions(name: str) -> None:
+    """Eager's log1p on a CPU loses an infinite part beside a small one."""
+    given = GRID[(GRID.real != 1e-30) | GRID.imag.isfinite()] if name == "log1p" else GRID
+    assert_close_parts(rewritten(getattr(torch, name), given)[0], getattr(torch, name)(given))
+
+
+@pytest.mark.parametrize("exponent", [2.5, 4, -2, -2.5, 0.5, 1 + 2j, 0, 1])
+def test_powers_of_infinities(exponent: complex) -> None:
+    """What is infinite and missing has an infinite power for eager's vectors, and none for its rest."""
+    given = GRID if exponent != 1 + 2j else GRID[~(GRID.isinf() & GRID.isnan())]
+    assert_close_parts(rewritten(lambda a: a**exponent, given)[0], given**exponent)
+
+
+def assert_close_parts(found: Tensor, want: Tensor) -> None:
+    for a, b in zip(torch.view_as_real(found), torch.view_as_real(want), strict=True):
+        torch.testing.assert_close(a, b, equal_nan=True)
 
 
 def test_nothing_overflows_on_the_way() -> None:
@@ -236,6 +327,7 @@ def test_around_what_torch_computes() -> None:
         lambda a: torch.fft.fft(a * 2j).abs().sum(),
         lambda a: torch.where(a.real > 0, a, a.conj() * 2j).abs().sum(),
         lambda a: torch.cat([a, a * a])[1:].imag.square().sum(),
+        lambda a: (a.tanh() * a**2.5).abs().sum(),
     ],
 )
 def test_gradients(function: Callable[[Tensor], Tensor]) -> None:
@@ -254,9 +346,9 @@ def graph_of(function: Callable[..., Any], *args: Tensor) -> torch.fx.GraphModul
 @pytest.mark.parametrize(
     "function",
     [
-        lambda a: aten.prod.default(a),
-        lambda a: aten.pow.Tensor_Scalar(a, 0.3),
-        lambda a: aten.tanh.default(a),
+        lambda a: aten.cumprod.default(a, 0),
+        lambda a: aten.acos.default(a),
+        lambda a: aten.pow.Scalar(0, a),
         lambda a: aten._fft_c2c.default(a, [0], 0, True),
         lambda a: aten.mm.default(a, a),
         lambda a: aten.view_as_real.default(aten.transpose.int(a, 0, 1)),

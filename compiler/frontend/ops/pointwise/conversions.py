@@ -107,6 +107,8 @@ def _fraction_and_exponent(k: KernelBuilder, x: Scalar) -> tuple[Scalar, Scalar]
     whole = torch.int64 if wide else torch.int32
     bits = k.bitcast(x, whole)
     size = k.bit_and(bits, torch.iinfo(whole).max)
+    endless = (2 * offset + 3) << digits
+    itself = k.bit_or(k.compare("eq", size, 0), k.compare("ge", size, endless))
     # A subnormal number is its digits as an integer, times the smallest of them: no float that a GPU flushes.
     is_small = k.compare("lt", size, 1 << digits)
     normal = k.bitcast(k.cast(size, x.dtype), whole)
@@ -116,5 +118,4 @@ def _fraction_and_exponent(k: KernelBuilder, x: Scalar) -> tuple[Scalar, Scalar]
     sign = k.bit_and(bits, torch.iinfo(whole).min)
     digit_bits = k.bit_or(k.bit_and(size, (1 << digits) - 1), offset << digits)
     fraction = k.bitcast(k.bit_or(digit_bits, sign), x.dtype)
-    itself = k.bit_or(k.compare("eq", x, 0), k.bit_or(k.is_nan(x), k.is_inf(x)))
     return k.select(itself, x, fraction), k.select(itself, 0, k.cast(exponent, torch.int32))
