@@ -1,4 +1,5 @@
-"""The settings of torch: those that tracing asks for, as text, and those that ask for other numbers.
+"""The settings of torch: those that tracing asks for, as text, and those that ask for other numbers; and what
+it says of a device.
 
 Two traces of one graph under equal texts are equal.
 
@@ -51,6 +52,15 @@ def torch_state() -> str:
         [type(mode).__qualname__ for mode in torch.overrides._get_current_function_mode_stack()],
     )
     return " ".join(map(str, settings))
+
+
+def capability_of(device: torch.device | str) -> int:
+    """The compute capability of a device ("cuda:0"), 90 for 9.0; that where torch finds no GPU."""
+    device = torch.device(device)
+    if device.type != "cuda" or not torch.cuda.is_available():
+        return 90
+    major, minor = torch.cuda.get_device_capability(device)
+    return major * 10 + minor
 
 
 def product_switches() -> str:

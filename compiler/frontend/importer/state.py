@@ -20,6 +20,7 @@ from ...base.remarks import Remarks
 from ...fx.collectives import reads_until
 from ...fx.frames import describe, user_line
 from ...fx.table import target_name
+from ...fx.torch_state import capability_of
 from ...index import Expr, const
 from ...ir.dialects import fuse
 from ...ir.layout import TensorSpec
@@ -249,14 +250,6 @@ class ImportState:
             ops=(node.name,),
             locations=() if line is None else (line_text(line),),
         )
-
-
-def capability_of(device: str) -> int:
-    """The compute capability of the device of a module ("cuda:0"), 90 for 9.0; that where there is no GPU."""
-    if not device.startswith("cuda") or not torch.cuda.is_available():
-        return 90
-    major, minor = torch.cuda.get_device_capability(torch.device(device))
-    return major * 10 + minor
 
 
 def _named(device: torch.device) -> str:

@@ -17,6 +17,7 @@ import torch
 from ...base.dataclass import dataclass
 from ...base.json_data import from_json, to_json
 from ...base.pointer_effects import PointerEffects
+from ...fx.torch_state import capability_of
 from ...fx.user_kernels import Opaque, constant_text
 from .argument_kinds import DescriptorKind, NumberKind, PointerKind, debugging, described
 
@@ -121,11 +122,8 @@ def _described(value: Any, metadata: Any) -> Any:
 
 def _capability(arguments: Mapping[str, Any]) -> int:
     """That of the GPU of the tensors; sm_90 where they are on none."""
-    for value in arguments.values():
-        if isinstance(value, torch.Tensor) and value.device.type == "cuda" and torch.cuda.is_available():
-            major, minor = torch.cuda.get_device_capability(value.device)
-            return 10 * major + minor
-    return 90
+    tensors = (value for value in arguments.values() if isinstance(value, torch.Tensor))
+    return next((capability_of(each.device) for each in tensors if each.device.type == "cuda"), 90)
 
 
 class Entries(Protocol):

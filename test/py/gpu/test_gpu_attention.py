@@ -5,6 +5,7 @@ import math
 
 import pytest
 import torch
+from attention_forms import added, filled, filled_with_least, no_mask
 from compiling import Compiled
 from torch import Tensor
 from torch.nn import functional as F
@@ -16,22 +17,6 @@ INF, NAN = math.inf, math.nan
 
 def operands(dtype=torch.bfloat16) -> list[Tensor]:
     return [torch.randn(2, 4, 128, 64, device="cuda", dtype=dtype) for _ in range(3)]
-
-
-def no_mask(q, k, v, mask):
-    return (q @ k.mT * 0.125).softmax(-1) @ v
-
-
-def added(q, k, v, mask):
-    return (q @ k.mT * 0.125 + mask).softmax(-1) @ v
-
-
-def filled(q, k, v, mask):
-    return (q @ k.mT * 0.125).masked_fill(mask < 0, -INF).softmax(-1) @ v
-
-
-def filled_with_least(q, k, v, mask):
-    return (q @ k.mT * 0.125).masked_fill(mask < 0, torch.finfo(q.dtype).min).softmax(-1) @ v
 
 
 def causal(q, k, v, mask):

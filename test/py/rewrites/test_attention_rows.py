@@ -5,6 +5,7 @@ import os
 
 import pytest
 import torch
+from attention_forms import added, filled, filled_with_least, no_mask
 from compiling import Compiled
 from compiling import fused_attentions as fused
 from random_masks import MaskProgram, difference
@@ -18,22 +19,6 @@ INF, NAN = math.inf, math.nan
 
 def operands(dtype=torch.float32) -> list[Tensor]:
     return [torch.randn(2, 3, n, 8, dtype=dtype) for n in (5, 7, 7)]
-
-
-def no_mask(q, k, v, mask):
-    return (q @ k.mT * 0.3).softmax(-1) @ v
-
-
-def added(q, k, v, mask):
-    return (q @ k.mT * 0.3 + mask).softmax(-1) @ v
-
-
-def filled(q, k, v, mask):
-    return (q @ k.mT * 0.3).masked_fill(mask < 0, -INF).softmax(-1) @ v
-
-
-def filled_with_least(q, k, v, mask):
-    return (q @ k.mT * 0.3).masked_fill(mask < 0, torch.finfo(q.dtype).min).softmax(-1) @ v
 
 
 def causal(q, k, v, mask):
