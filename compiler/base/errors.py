@@ -43,13 +43,19 @@ class UnsupportedValue(ImportGraphError):
     template = "{name} is a {kind}, which a module cannot hold"
 
 
+class ProgramError(CompileError):
+    """The user's program asks for what cannot be.  It is no failure of the compiler, and torch does not run
+    the graph instead: it would do what must not be done, or say less about it.
+    """
+
+
 class UserKernelRefused(CompileError):
     """Triton's front end refuses a user's kernel; ``where`` is the kernel's own line."""
 
     template = "Triton refuses the kernel '{kernel}' at {where}: {reason}"
 
 
-class UserKernelGrid(CompileError):
+class UserKernelGrid(ProgramError):
     """A user's kernel is launched on a grid of no integers; ``where`` is the kernel's own line."""
 
     template = (
@@ -57,7 +63,7 @@ class UserKernelGrid(CompileError):
     )
 
 
-class UserKernelTuned(CompileError):
+class UserKernelTuned(ProgramError):
     """A user's kernel is measured in several configurations where every run has to give the same bits."""
 
     template = (
@@ -66,7 +72,7 @@ class UserKernelTuned(CompileError):
     )
 
 
-class UserKernelAtomics(CompileError):
+class UserKernelAtomics(ProgramError):
     """A user's kernel has atomics whose outcome depends on their order, where every run has to give the same
     bits; ``where`` is the kernel's own line, ``at`` that of the atomic.
     """
@@ -77,13 +83,13 @@ class UserKernelAtomics(CompileError):
     )
 
 
-class MeasurementRefused(CompileError):
+class MeasurementRefused(ProgramError):
     """Something would be measured where every run has to give the same bits."""
 
     template = "{what} would be measured, and deterministic algorithms are asked for: {remedy}"
 
 
-class TemplateError(CompileError):
+class TemplateError(ProgramError):
     """What a template answers makes no sense; ``where`` is the template's own line."""
 
     template = "the template of {op} at {where}: {reason}"

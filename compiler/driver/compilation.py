@@ -14,7 +14,7 @@ from ..analysis.program.lifetimes import planned_peak
 from ..analysis.program.provenance import kernel_calls, launch_numbers, launches
 from ..base.collector import collector_paused
 from ..base.dataclass import dataclass
-from ..base.errors import CompilerFailed, ImportGraphError, TemplateError
+from ..base.errors import CompilerFailed, ImportGraphError, ProgramError
 from ..base.hardware import hardware_named
 from ..base.launch import Launch, line_text
 from ..base.options import OptionError, Options
@@ -74,14 +74,14 @@ def compile_program(request: Request) -> Compilation:
     """Chooses layouts, imports the graph, runs the passes and writes what launches the kernels.
 
     Raises ``ImportGraphError`` for a graph that no module can hold, ``OptionError`` and ``OSError`` for what
-    the options ask, ``TemplateError`` for a template that answers wrongly, and ``CompilerFailed`` for
-    everything else.  Torch can still run the graph then; only
-    what the rewrites raise, which may leave it half rewritten, is raised as it is.
+    the options ask, ``ProgramError`` for what the program asks, and ``CompilerFailed`` for everything else.
+    Torch can still run the graph then; only what the rewrites raise, which may leave it half rewritten, is
+    raised as it is.
     """
     _rewrite(request)
     try:
         return _compile_rewritten(request)
-    except (ImportGraphError, OptionError, OSError, TemplateError):
+    except (ImportGraphError, OptionError, OSError, ProgramError):
         raise
     except Exception as error:
         raise CompilerFailed(error=f"{type(error).__name__}: {error}") from error

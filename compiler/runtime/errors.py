@@ -4,6 +4,8 @@ about."""
 import re
 from typing import TYPE_CHECKING
 
+from ..base.errors import ProgramError
+
 if TYPE_CHECKING:  # errors are raised where MLIR is not loaded, too
     from ..mlir import ir
 
@@ -27,6 +29,16 @@ def place_text(location: str) -> str:
     """``m.py:12, n.py:3``: the lines inside a location as MLIR prints it; the names where it has no line."""
     lines = [f"{file}:{line}" if line != "0" else file for file, line in _PLACE.findall(location)]
     return ", ".join(dict.fromkeys(lines or _NAME.findall(location)))
+
+
+class UnknownAssembly(RunError, ProgramError):
+    """The interpreter does not run the inline assembly of a user's kernel: an error of what runs the module,
+    and of the program where that is compiled for the interpreter.
+    """
+
+    def __init__(self, text: str, reason: str, location: "ir.Location | str | None" = None) -> None:
+        self.fields = {"text": text, "reason": reason}
+        super().__init__(f"the interpreter does not run the inline assembly '{text}': {reason}", location)
 
 
 class OutOfBounds(RunError):

@@ -22,6 +22,7 @@ from ...mlir import ir
 from ..errors import RunError
 from .scalar.dtypes import value_dtype
 from .scalar.scalar_ops import element_type
+from .tile_assembly import assembly_step
 from .tile_batch import Batch, choose, tile_shape
 from .tile_memory import Memory, Pointers
 from .tile_ops import TILE_OPS, elementwise_step
@@ -377,7 +378,8 @@ def _inline_asm(reader: _Reader, op: ir.Operation) -> _Step:
         )
     first = first_parameter(text)
     if first is None:
-        raise RunError(f"the interpreter does not run inline assembly: {' '.join(text.split())}", op.location)
+        apply = assembly_step(op, reader.shadow)
+        return lambda batch, values, operands: apply(batch, operands)
     slots = reader.parameters[first:]
 
     def step(batch: Batch, values: list[Any], operands: list[Any]) -> Sequence[Any]:

@@ -219,7 +219,7 @@ def test_heuristics_are_evaluated_for_each_configuration(form):
 
 def test_deterministic_algorithms_refuse_to_measure():
     with pytest.raises(Exception, match="scaled_kernel") as raised:
-        Compiled(scaled, {"deterministic": True})(torch.randn(200))
+        Compiled(scaled, {"deterministic": True, "verify": "levels"})(torch.randn(200))
     assert UserKernelTuned.__name__ in str(raised.value) + type(raised.value.__cause__).__name__
     assert re.search(r"tuned_user_kernels.py:\d+ is tuned over 3 configurations", str(raised.value))
 

@@ -308,12 +308,14 @@ def test_a_program_that_waits_for_a_later_one(monkeypatch):
 def assembly_kernel(x):
     i = tl.arange(0, 32)
     v = tl.load(x + i)
-    made = tl.inline_asm_elementwise("add.f32 $0, $1, $1;", "=f,f", [v], tl.float32, is_pure=True, pack=1)
+    made = tl.inline_asm_elementwise("ld.global.f32 $0, [$1];", "=f,f", [v], tl.float32, is_pure=True, pack=1)
     tl.store(x + i, made)
 
 
 def test_assembly_is_one_sentence():
-    text = re.escape("the interpreter does not run inline assembly: add.f32 $0, $1, $1;")
+    text = re.escape(
+        "does not run the inline assembly 'ld.global.f32 $0, [$1];': it does not have ld.global.f32"
+    )
     with pytest.raises(RunError, match=text):
         interpreted(assembly_kernel, (1,), x=torch.randn(32))
 
