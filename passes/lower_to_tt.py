@@ -56,6 +56,7 @@ from typing import ClassVar
 
 from ..compiler.base.dataclass import dataclass
 from ..compiler.base.remarks import Remarks
+from ..compiler.codegen.nvidia import parameter_text
 from ..compiler.ir.dialects import tt
 from ..compiler.ir.kernel import argument_attributes, is_kernel, is_tiled, string
 from ..compiler.mlir import func, ir
@@ -200,7 +201,7 @@ def _read_parameter(op: ir.Operation, kernel: str, parameters: list[str], promis
     with ir.InsertionPoint(op), op.location:
         address = tt.ElementwiseInlineAsm(
             [op.operands[0]],
-            asm_string=ir.StringAttr.get(tt.parameter_text(kernel, first)),
+            asm_string=ir.StringAttr.get(parameter_text(kernel, first)),
             constraints=ir.StringAttr.get("=l,r"),
             packed_element=ir.IntegerAttr.get(ir.IntegerType.get_signless(32), 1),
             pure=ir.BoolAttr.get(True),

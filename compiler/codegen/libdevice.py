@@ -6,6 +6,7 @@ the interpreter share this table.
 """
 
 from ..base.dataclass import dataclass
+from .nvidia import libdevice_symbol
 
 
 @dataclass(frozen=True)
@@ -23,7 +24,7 @@ class Function:
         """libdevice's symbol for ``element``, f32 or f64.  Raises ValueError for another type."""
         if element not in ("f32", "f64"):
             raise ValueError(f"libdevice has no '{self.name}' for {element}")
-        return f"__nv_{self.name}" + ("f" if element == "f32" else "")
+        return libdevice_symbol(self.name, element)
 
 
 FUNCTIONS = (
@@ -81,13 +82,3 @@ _unique([f.op for f in FUNCTIONS if f.op is not None])
 BY_NAME = {f.name: f for f in FUNCTIONS}
 #: By the op that becomes the function.
 BY_OP = {f.op: f for f in FUNCTIONS if f.op is not None}
-
-#: Functions that are one instruction of the GPU, by libdevice's symbol: LLVM's intrinsic for it.  Libdevice's
-#: function is a wrapper of the intrinsic, with ``ftz``, as Triton compiles.  Names are those of the newest
-#: LLVM (``TritonDialect.spelled``).
-INTRINSICS = {
-    "__nv_copysignf": "llvm.copysign.f32",
-    "__nv_exp2f": "llvm.nvvm.ex2.approx.ftz.f32",
-    "__nv_fast_fdividef": "llvm.nvvm.div.approx.ftz.f",
-    "__nv_rsqrtf": "llvm.nvvm.rsqrt.approx.ftz.f",
-}

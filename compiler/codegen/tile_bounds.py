@@ -4,6 +4,7 @@ import math
 
 from ..ir.dialects import tt
 from ..mlir import ir
+from . import nvidia
 
 #: Ops that change a tile's shape, but none of its elements.
 _SHAPES = ("tt.splat", "tt.broadcast", "tt.expand_dims", "tt.reshape")
@@ -47,7 +48,7 @@ def _bounds(value: ir.Value) -> tuple[float, float]:
         pick = max if op.name == "arith.maximumf" else min
         (low, high), (other_low, other_high) = map(_bounds, op.operands)
         return pick(low, other_low), pick(high, other_high)
-    if op.name in ("math.exp", "math.exp2") or _symbol(op) == "__nv_exp2f":
+    if op.name in ("math.exp", "math.exp2") or _symbol(op) == nvidia.EXP2:
         return 0.0, math.inf
     if op.name == "arith.addf":
         (low, high), (other_low, other_high) = map(_bounds, op.operands)

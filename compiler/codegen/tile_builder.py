@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from ..ir.defining import is_true
 from ..ir.dialects import tt
 from ..mlir import ir
+from . import nvidia
 
 Shape = tuple[int, ...]
 
@@ -219,18 +220,18 @@ class TileBuilder:
 
     def rounded(self, value: ir.Value) -> ir.Value:
         """A tile of f32 rounded to bf16 and widened to f32 again."""
-        return self._packed(value, tt.ROUNDED_TEXT, tt.ROUNDED_CONSTRAINTS)
+        return self._packed(value, nvidia.ROUNDED_TEXT, nvidia.ROUNDED_CONSTRAINTS)
 
     def widened(self, value: ir.Value) -> ir.Value:
         """A tile of bf16, widened to f32."""
-        return self._packed(value, tt.WIDENED_TEXT, tt.WIDENED_CONSTRAINTS)
+        return self._packed(value, nvidia.WIDENED_TEXT, nvidia.WIDENED_CONSTRAINTS)
 
     def of_bytes(self, value: ir.Value, signed: bool, half: bool = False) -> ir.Value:
         """A tile of i8, converted to f32, or to f16 (``half``)."""
         if half:
-            text, element = tt.HALF_BYTES_TEXT[signed], ir.F16Type.get()
-            return self._packed(value, text, tt.HALF_BYTES_CONSTRAINTS, 4, element)
-        return self._packed(value, tt.BYTES_TEXT[signed], tt.BYTES_CONSTRAINTS, 4)
+            text, element = nvidia.HALF_BYTES_TEXT[signed], ir.F16Type.get()
+            return self._packed(value, text, nvidia.HALF_BYTES_CONSTRAINTS, 4, element)
+        return self._packed(value, nvidia.BYTES_TEXT[signed], nvidia.BYTES_CONSTRAINTS, 4)
 
     def _packed(
         self, value: ir.Value, text: str, constraints: str, count: int = 2, element: ir.Type | None = None

@@ -13,6 +13,7 @@ from fractions import Fraction
 
 from ..ir.dialects import tt
 from ..mlir import ir
+from . import nvidia
 from .tile_bounds import at_least, splat_constant
 from .tile_builder import TileBuilder, ordinary_constant, shape_of
 
@@ -44,7 +45,7 @@ def _minus(builder: TileBuilder, a: ir.Value) -> ir.Value:
 
 def _reciprocal(builder: TileBuilder, b: ir.Value) -> ir.Value:
     """1 / b, exact to a unit in the last place, in one instruction; 0 for b above 2**126."""
-    return builder.extern("__nv_fast_fdividef", [builder.fill(1.0, b), b])
+    return builder.extern(nvidia.FAST_DIVIDE, [builder.fill(1.0, b), b])
 
 
 # --- quotients --------------------------------------------------------------------------------------------
@@ -63,7 +64,7 @@ def coarse_quotient(builder: TileBuilder, a: ir.Value, b: ir.Value) -> ir.Value:
     """
     if math.prod(shape_of(b)) >= math.prod(shape_of(a)):
         if ordinary(b):
-            return builder.extern("__nv_fast_fdividef", [a, b])
+            return builder.extern(nvidia.FAST_DIVIDE, [a, b])
         return builder.elementwise("arith.divf", [a, b])
     one = builder.fill(1.0, b)
     if at_least(b) >= _INVERTIBLE:
@@ -134,7 +135,7 @@ def quotient_by_row(builder: TileBuilder, a: ir.Value, b: ir.Value) -> ir.Value:
     large = builder.cmpf("ogt", size, builder.fill(2.0**100, b))
     scale = builder.select(small, builder.fill(2.0**64, b), builder.fill(1.0, b))
     scale = builder.select(large, builder.fill(2.0**-64, b), scale)
-    scale = builder.extern("__nv_copysignf", [scale, b])
+    scale = builder.extern(nvidia.COPYSIGN, [scale, b])
     scaled = _times(builder, b, scale)
     reciprocal = builder.elementwise("tt.precise_divf", [builder.fill(1.0, b), scaled])
     return _corrected(builder, _times(builder, a, scale), scaled, reciprocal)
@@ -163,7 +164,7 @@ def exponential(builder: TileBuilder, x: ir.Value, flushes: bool) -> ir.Value:
     """exp(x).  If ``flushes``, results below 2**-126 may be 0, which saves 3 of 5 instructions."""
     if not flushes or str(tt.element_of(x.type)) != "f32":
         return builder.elementwise("math.exp", [x])
-    return builder.extern("__nv_exp2f", [_times(builder, x, math.log2(math.e))])
+    return builder.extern(nvidia.EXP2, [_times(builder, x, math.log2(math.e))])
 
 
 def erf(builder: TileBuilder, x: ir.Value, beside_one: bool) -> ir.Value:
@@ -177,7 +178,7 @@ def erf(builder: TileBuilder, x: ir.Value, beside_one: bool) -> ir.Value:
     power = exponential(builder, _times(builder, x, _minus(builder, x)), True)
     rest = _times(builder, _times(builder, _polynomial(builder, t, _ERF_A), t), power)
     one = builder.fill(1.0, x)
-    return builder.extern("__nv_copysignf", [builder.elementwise("arith.subf", [one, rest]), x])
+    return builder.extern(nvidia.COPYSIGN, [builder.elementwise("arith.subf", [one, rest]), x])
 
 
 def coarse_erf(builder: TileBuilder, x: ir.Value) -> ir.Value:
@@ -186,9 +187,9 @@ def coarse_erf(builder: TileBuilder, x: ir.Value) -> ir.Value:
     ``erf``, and half of the others.
     """
     size = builder.elementwise("math.absf", [x])
-    rest = builder.extern("__nv_exp2f", [_times(builder, _polynomial(builder, size, _LOG_ERFC), size)])
+    rest = builder.extern(nvidia.EXP2, [_times(builder, _polynomial(builder, size, _LOG_ERFC), size)])
     one = builder.fill(1.0, x)
-    return builder.extern("__nv_copysignf", [builder.elementwise("arith.subf", [one, rest]), x])
+    return builder.extern(nvidia.COPYSIGN, [builder.elementwise("arith.subf", [one, rest]), x])
 
 
 def coarse_tanh(builder: TileBuilder, x: ir.Value) -> ir.Value:
@@ -200,7 +201,7 @@ def coarse_tanh(builder: TileBuilder, x: ir.Value) -> ir.Value:
     x = builder.elementwise("tt.clampf", [x, *ends], None, nan)
     square = _times(builder, x, x)
     over, under = (_polynomial(builder, square, c) for c in (_TANH_OVER, _TANH_UNDER))
-    return builder.extern("__nv_fast_fdividef", [_times(builder, x, over), under])
+    return builder.extern(nvidia.FAST_DIVIDE, [_times(builder, x, over), under])
 
 
 def tanh_beside_one(builder: TileBuilder, x: ir.Value) -> ir.Value:

@@ -15,6 +15,7 @@ from ..analysis.kernel.precision import added_to_ordinary
 from ..ir.defining import defining_op
 from ..ir.dialects import tt
 from ..mlir import ir
+from . import nvidia
 from .libdevice import BY_NAME, BY_OP
 from .tile_bounds import at_most, splat_constant
 from .tile_builder import TileBuilder, exact_inverse, ordinary_constant, shape_of
@@ -187,7 +188,7 @@ def _rounded_and_clamped(value: ir.Value) -> tuple[ir.Value, float, float] | Non
         bounds.append(bound)
         value = op.operands[0]
     op = defining_op(value, "tt.extern_elementwise")
-    if op is None or ir.StringAttr(op.attributes["symbol"]).value != "__nv_rintf":
+    if op is None or ir.StringAttr(op.attributes["symbol"]).value != nvidia.RINT:
         return None
     return op.operands[0], bounds[1], bounds[0]
 
@@ -275,7 +276,7 @@ def _powers(builder: TileBuilder, op: ir.Operation, operands: Sequence[ir.Value]
     element = op.results[0].type
     if str(op.operands[1].type) != "i32" or str(element) not in ("f32", "f64"):
         raise NoTileForm(f"math.fpowi of {element} and {op.operands[1].type} has no form on tiles")
-    return [builder.extern("__nv_powif" if str(element) == "f32" else "__nv_powi", operands, element)]
+    return [builder.extern(nvidia.POWERS[str(element)], operands, element)]
 
 
 def _counted(name32: str, name64: str) -> Emitter:
@@ -394,8 +395,8 @@ SPECIAL: dict[str, Emitter] = {
     "math.isinf": _compared_with_infinity("oeq"),
     "math.isfinite": _compared_with_infinity("olt"),
     "math.fpowi": _powers,
-    "math.ctlz": _counted("__nv_clz", "__nv_clzll"),
-    "math.ctpop": _counted("__nv_popc", "__nv_popcll"),
+    "math.ctlz": _counted(*nvidia.LEADING_ZEROS),
+    "math.ctpop": _counted(*nvidia.ONES),
     "math.clampf": _clampf,
     "math.sincos": _sincos,
     "fuse.libm": _libm,

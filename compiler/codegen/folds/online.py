@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from ...base.dataclass import dataclass
 from ...ir.dialects import tt
 from ...mlir import ir
+from .. import nvidia
 from ..tile_builder import TileBuilder, ordinary_constant, shape_of
 from .fold import SHORT, Fold, Lanes, Part, filled, fold_parts
 from .moments import Center, both, corrected, divide, minus, plus, square, times
@@ -224,7 +225,7 @@ def exp_of_nonpositive(builder: TileBuilder, x: ir.Value) -> ir.Value:
     if str(tt.element_of(x.type)) != "f32":
         return builder.elementwise("math.exp", [x])
     scaled = builder.elementwise("arith.mulf", [x, builder.fill(math.log2(math.e), x)])
-    return builder.extern("__nv_exp2f", [scaled])
+    return builder.extern(nvidia.EXP2, [scaled])
 
 
 def lane_by_lane(builder: TileBuilder, state: Values, lanes: Lanes) -> Values:

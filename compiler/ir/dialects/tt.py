@@ -10,7 +10,6 @@ is ``tt.reduce.return``).  Reductions and scans are in ``tt_folds.py``, tensor d
 
 # The bindings read annotations when a class is created, so this file must not defer their evaluation.
 
-import re
 from collections.abc import Sequence
 from typing import Any, TypeVar
 
@@ -331,8 +330,7 @@ class Bitcast(TT.Operation, name="bitcast", traits=[ext.Pure]):
 
 
 class ElementwiseInlineAsm(TT.Operation, name="elementwise_inline_asm", traits=[ext.Pure]):
-    """PTX text on each element.  Only ``parameter_text``, ``ROUNDED_TEXT``, ``WIDENED_TEXT``,
-    ``BYTES_TEXT``, ``HALF_BYTES_TEXT`` are emitted."""
+    """Assembly on each element.  Only the texts of ``codegen/nvidia.py`` are emitted."""
 
     srcs: Sequence[Operand[Any]]
     asm_string: ir.StringAttr
@@ -341,65 +339,6 @@ class ElementwiseInlineAsm(TT.Operation, name="elementwise_inline_asm", traits=[
     pure: Any
     result: Result[Any]
     verify_invariants = verified(same_shape)
-
-
-def parameter_text(kernel: str, first: int) -> str:
-    """PTX that reads parameter ``first + $1`` of ``kernel`` into ``$0``.  All parameters up to that one must
-    take 8 bytes.
-
-    Parameters lie in constant memory in order, as the launch packs them, so one load with an offset reads any
-    of them.  Branches that select one of many addresses would need registers for all of them.
-    """
-    return (
-        f"{{ .reg .b64 at; mov.b64 at, {kernel}_param_{first}; mad.wide.u32 at, $1, 8, at; "
-        "ld.param.b64 $0, [at]; }"
-    )
-
-
-#: PTX that rounds two float32 to bfloat16 and widens them again, with one conversion for both.  Rounded
-#: alone, each would take one conversion, at a quarter of the speed of an addition.
-ROUNDED_TEXT = (
-    "{ .reg .b32 both; cvt.rn.bf16x2.f32 both, $3, $2; shl.b32 $0, both, 16; and.b32 $1, both, 0xffff0000; }"
-)
-ROUNDED_CONSTRAINTS = "=r,=r,r,r"
-#: PTX that widens the two bfloat16 of a register to float32, with one instruction for each.  A conversion
-#: takes two instructions for the upper one.
-WIDENED_TEXT = "{ shl.b32 $0, $2, 16; and.b32 $1, $2, 0xffff0000; }"
-WIDENED_CONSTRAINTS = "=r,=r,r"
-
-#: PTX that makes four integers of 8 bits, in one register, float32: the byte becomes the last one of 2**23,
-#: which is subtracted.  Two instructions for each; a conversion runs at a sixteenth of their speed.  By
-#: whether they are signed.
-BYTES_TEXT = {
-    signed: "{ .reg .b32 all, one; "
-    + ("xor.b32 all, $4, 0x80808080; " if signed else "mov.b32 all, $4; ")
-    + " ".join(
-        f"prmt.b32 one, all, 0x4B000000, 0x744{n}; add.f32 ${n}, one, 0fCB0000{'80' if signed else '00'};"
-        for n in range(4)
-    )
-    + " }"
-    for signed in (False, True)
-}
-BYTES_CONSTRAINTS = "=r,=r,=r,=r,r"
-#: The same for float16, two in a register: the byte becomes the last one of 2**10.  Five instructions make
-#: four.
-HALF_BYTES_TEXT = {
-    signed: "{ .reg .b32 all, less; "
-    + ("xor.b32 all, $2, 0x80808080; " if signed else "mov.b32 all, $2; ")
-    + f"mov.b32 less, 0x{'64806480' if signed else '64006400'}; "
-    + " ".join(
-        f"prmt.b32 ${n}, all, 0x64, 0x4{2 * n + 1}4{2 * n}; sub.f16x2 ${n}, ${n}, less;" for n in range(2)
-    )
-    + " }"
-    for signed in (False, True)
-}
-HALF_BYTES_CONSTRAINTS = "=&r,=&r,r"
-
-
-def first_parameter(text: str) -> int | None:
-    """``first`` of a ``parameter_text``; None for any other text."""
-    found = re.search(r"mov\.b64 at, (\w+)_param_(\d+);", text)
-    return int(found[2]) if found and text == parameter_text(found[1], int(found[2])) else None
 
 
 class PtrToInt(TT.Operation, name="ptr_to_int", traits=[ext.Pure]):

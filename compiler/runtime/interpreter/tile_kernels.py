@@ -14,8 +14,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from ...codegen.nvidia import BYTES_TEXT, HALF_BYTES_TEXT, ROUNDED_TEXT, WIDENED_TEXT, first_parameter
 from ...index import parse
-from ...ir.dialects.tt import BYTES_TEXT, HALF_BYTES_TEXT, ROUNDED_TEXT, WIDENED_TEXT, first_parameter
 from ...ir.dialects.tt_text import FAMILIES, mirror_name
 from ...ir.kernel import kernel_ties, named_sizes, string, strings
 from ...mlir import ir

@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from ...codegen.libdevice import INTRINSICS
+from ...codegen.nvidia import INTRINSICS
 from ...ir.dialects.tt_text import FAMILIES, mirror_name
 from ...mlir import ir
 from ..errors import RunError

@@ -12,7 +12,7 @@ from tiling_cases import Case, parsed, run, tensor, verify
 
 from fuse_mlir.compiler.base.remarks import Remarks
 from fuse_mlir.compiler.codegen.launches import kernel_sources
-from fuse_mlir.compiler.ir.dialects.tt import HALF_BYTES_TEXT
+from fuse_mlir.compiler.codegen.nvidia import HALF_BYTES_TEXT
 from fuse_mlir.compiler.mlir import ir
 from fuse_mlir.compiler.runtime.torch_types import TORCH_DTYPES
 from fuse_mlir.passes.manager import PassManager

@@ -8,7 +8,9 @@ index algebra, the verifier and analyses never get hold of torch.
 """
 
 import ast
+import re
 import tomllib
+from pathlib import Path
 
 import pytest
 from import_cycles import cycles
@@ -309,3 +311,23 @@ def test_checks_accept(module: str, source: str) -> None:
 @pytest.mark.parametrize(("check", "modules"), FORBIDDEN.values(), ids=FORBIDDEN)
 def test_checks_reject(check, modules: dict[str, str]) -> None:
     assert check(package_of(modules, LAYERS)) != []
+
+
+def _strings(file: Path) -> list[str]:
+    """The strings in the code of a file, without docstrings."""
+    tree = ast.parse(file.read_text())
+    told = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+    constants = [node for node in ast.walk(tree) if isinstance(node, ast.Constant) and id(node) not in told]
+    return [node.value for node in constants if isinstance(node.value, str)]
+
+
+def test_what_is_of_nvidia_stands_in_one_place() -> None:
+    """PTX, libdevice's symbols and LLVM's intrinsics, in front of what compiles and launches kernels."""
+    looks_so = re.compile(r"__nv_|nvvm|\.(?:b|u|s|f)(?:16|32|64)\b.*\$0")
+    folders = [
+        *(ROOT / "compiler" / part for part in ("codegen", "ir", "analysis", "frontend")),
+        ROOT / "passes",
+    ]
+    files = [file for folder in folders for file in folder.rglob("*.py")]
+    found = {file.name for file in files if any(map(looks_so.search, _strings(file)))}
+    assert found == {"nvidia.py"}
