@@ -1,10 +1,12 @@
 """What a template answers for a node, checked, as the launch of a user's kernel.
 
-The importer asks a template once for each call of its op, and the program cache once more.  The kernel enters
-the module as one that a user wrote (``frontend/ops/user_kernels``).  What is computed at its loads and stores
-is decided by the passes that fuse with users' kernels.
+The importer asks a template once for each call of its op, and once before where sizes are symbols
+(``settle_sizes``).  The program cache asks once more.  The kernel enters the module as one that a user wrote
+(``frontend/ops/user_kernels``).  What is computed at its loads and stores is decided by the passes that fuse
+with users' kernels.
 """
 
+import contextlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -28,6 +30,7 @@ from .templates import (
     TemplateKernel,
     TemplateTensor,
     TemplateTtir,
+    template_of,
 )
 from .user_kernels import Opaque, UserLaunch, launch_text
 
@@ -63,6 +66,27 @@ def template_launch(node: fx.Node, template: Template) -> TemplateLaunch:
     first, *others = [asked.launch(kernel) for kernel in kernels]
     apart = frozenset[str]().union(*map(asked.left_out, kernels))
     return TemplateLaunch(replace(first, others=tuple(others)), nodes, tuple(call.outputs), apart, tuned_by)
+
+
+def settle_sizes(gm: fx.GraphModule) -> None:
+    """Asks each template whose call has symbolic sizes, in the graphs inside ``gm`` too, for the guards that
+    an answer adds: ``int(size)`` makes a symbol a number, which all that is imported in front of the call has
+    to know as well.  What is wrong with an answer is said when the call is imported.
+    """
+    graphs = [held.graph for held in gm.modules() if isinstance(held, fx.GraphModule)]
+    for node in (node for graph in graphs for node in graph.nodes):
+        template = template_of(node)
+        if template is not None and _has_symbols(node):
+            with contextlib.suppress(Opaque, TemplateError):
+                template_launch(node, template)
+
+
+def _has_symbols(node: fx.Node) -> bool:
+    for leaf in tree_leaves([part.meta.get("val") for part in (node, *node.all_input_nodes)]):
+        sizes = (*leaf.shape, *leaf.stride()) if isinstance(leaf, torch.Tensor) else (leaf,)
+        if any(isinstance(size, SymInt) for size in sizes):
+            return True
+    return False
 
 
 def template_error(node: fx.Node, template: Template, reason: str) -> TemplateError:
@@ -228,4 +252,4 @@ class _Asked:
         return frozenset(tensors.keys() - set(allowed))
 
 
-__all__ = ["TemplateLaunch", "template_error", "template_key", "template_launch"]
+__all__ = ["TemplateLaunch", "settle_sizes", "template_error", "template_key", "template_launch"]

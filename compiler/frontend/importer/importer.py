@@ -19,6 +19,7 @@ from ...base.dataclass import dataclass
 from ...base.errors import BuilderFailed
 from ...base.remarks import Remarks
 from ...fx.roundings import round_what_decides
+from ...fx.template_answers import settle_sizes
 from ...index import Expr
 from ...mlir import ir
 from .. import ops
@@ -73,6 +74,7 @@ def import_graph(
     nothing half-made is left, and the op runs as itself wherever the graph has it.
     """
     round_what_decides(gm)
+    settle_sizes(gm)
     failed: dict[str, str] = {}
     while True:
         try:

@@ -123,6 +123,29 @@ def test_calls_of_one_template_share_a_kernel():
     assert graph.launches_after == 2 and str(graph.module).count("fuse.user") == 1
 
 
+@pytest.mark.parametrize("fixed", ["columns", "block", "both"])
+def test_a_size_that_a_template_fixes_is_known_in_front_of_the_call(fixed):
+    """The producer's tensor has the number, too, so that it is computed in the kernel."""
+
+    def arguments(c):
+        rows, columns = c["x"].shape
+        known = {
+            "columns": {"columns": int(columns)},
+            "block": {"block": triton.next_power_of_2(int(columns))},
+        }
+        both = {
+            "columns": int(columns),
+            "out_stride": int(columns),
+            "x_stride": int(columns) * (int(rows) > 0),
+        }
+        return {**answer(c), **known.get(fixed, both)}
+
+    with rms_template(arguments=arguments):
+        graph = run(normed, exactly_normed, SHAPES, dynamic=True)
+    assert (graph.launches_after, graph.externs) == (1, 0)
+    assert {name for name, _ in said(graph, "passed")} == {"fuse-user-prologues", "fuse-user-epilogues"}
+
+
 def test_a_size_that_a_template_fixes_is_guarded():
     changed = {"arguments": lambda c: {**answer(c), "columns": int(c["x"].shape[1])}}
     with rms_template(**changed), torch.no_grad():
