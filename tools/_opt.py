@@ -117,15 +117,20 @@ def _numbers(text: str) -> list[int]:
 
 
 def _regions(module: ir.Module, static: list[int]) -> str:
-    """What CUDA graphs hold.  Raises ``CompileError`` for an op that torch does not know."""
+    """What CUDA graphs hold.  A custom op that the command has not registered is taken for one that no
+    recording holds.
+    """
     from ..compiler.analysis.program.graph_regions import graph_regions_text
     from ..compiler.runtime.errors import RunError  # torch is loaded, which knows what its ops do
     from ..compiler.runtime.torch_names import op_tags
 
-    try:
-        return graph_regions_text(module, static, op_tags)
-    except RunError as error:
-        raise CompileError(message=str(error)) from error
+    def tags(name: str) -> frozenset[str] | None:
+        try:
+            return op_tags(name)
+        except RunError:
+            return None
+
+    return graph_regions_text(module, static, tags)
 
 
 def _plan(module: ir.Module) -> str:

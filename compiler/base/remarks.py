@@ -74,7 +74,8 @@ class Remarks:
 
     def render(self, form: str) -> str:
         """All remarks as ``text`` (a line each, which names the lines of the program) or ``yaml`` (a document
-        each, in the form of LLVM's optimisation remarks, which `llvm-opt-report` and `opt-viewer` read).
+        each, in the form of LLVM's optimisation remarks: `llvm-opt-report` reads them but prints those
+        of three passes of LLVM only).
         """
         return "\n".join(_text(r) if form == "text" else _yaml(r) for r in self.items)
 

@@ -4,7 +4,8 @@ A graph replays launches with the addresses and numbers that were recorded.  So 
 host takes part in it: it gives or takes a number that changes from call to call, works on tensors of the
 CPU, runs host code of its own, or writes into memory that recording would replace by a copy.
 
-What torch's ops do is asked of the caller, who knows torch: ``op_tags`` gives the names of an op's tags.
+What torch's ops do is asked of the caller, who knows torch: ``op_tags`` gives the names of an op's tags, None
+for an op that is not known there: a dump's custom ops are registered in the process that made it.
 """
 
 from collections.abc import Callable, Collection
@@ -17,8 +18,8 @@ from ...ir.storage import Storage, aliased_operands, callee_name, functions_of
 from ...mlir import ir
 from .provenance import lines
 
-#: From an op's name ("aten.mm.default") to the names of torch's tags that it has.
-OpTags = Callable[[str], frozenset[str]]
+#: From an op's name ("aten.mm.default") to the names of torch's tags that it has; None for no such op.
+OpTags = Callable[[str], frozenset[str] | None]
 
 #: Ops that wait for the device or allocate outside the graph's pool, without a tag that says so.
 _WAITING = frozenset(
@@ -222,6 +223,8 @@ class _Splitter:
         if any(not self.symbols.issuperset(TensorSpec.of(r.type).symbols) for r in op.results):
             return "the size of its result depends on data"
         tags = self.op_tags(name)
+        if tags is None:
+            return "no such op is registered here, so that nothing says whether it can be recorded"
         if "cudagraph_unsafe" in tags:
             return "the op is tagged unsafe for CUDA graphs"
         if "dynamic_output_shape" in tags or "data_dependent_output" in tags:

@@ -19,6 +19,7 @@ SUFFIXES = (".captured", ".facts", ".fusion", ".kernel", ".program", ".tile", ".
 MARKER = "CACHEDIR.TAG"
 _SIGNATURE = b"Signature: 8a477f597d28d172789f06886806bc55\n"
 _OURS = b"# fuse-mlir: this folder holds compiled programs; what was not used for longest is deleted.\n"
+_WHOLE, _NAMED = _SIGNATURE + _OURS, _SIGNATURE + b"# fuse-mlir:"
 
 _STAMP = ".pruned"
 _FOLDER = re.compile(r"[0-9a-f]{2}")
@@ -106,15 +107,15 @@ def prune_daily(root: int, limit: int) -> None:
 
 
 def adopt(root: int) -> str | None:
-    """Makes the folder ours by writing its marker.  Returns why not, if it holds a file that is not ours.
-    Raises OSError.
+    """Makes the folder ours by writing its marker, also where one is cut.  Returns why not, if it holds a
+    file that is not ours.  Raises OSError.
     """
-    if _is_marked(root):
+    if _OURS in (_marker(root) or b""):
         return None
     foreign = foreigner(root)
     if foreign is not None:
         return f"it holds what the cache did not write ({foreign})"
-    put_file(MARKER, root, _SIGNATURE + _OURS)
+    put_file(MARKER, root, _WHOLE)
     return None
 
 
@@ -125,12 +126,13 @@ def foreigner(root: int) -> str | None:
     if _is_marked(root):
         return None
     with os.scandir(root) as files:
-        for file in files:
-            inside = _foreigner_in(root, file.name) if _FOLDER.fullmatch(file.name) else None
-            if inside is not None:
-                return inside
-            if not _FOLDER.fullmatch(file.name) and not _is_top(root, file):
-                return file.name
+        found = list(files)  # the descriptor has one position, and `_is_cut` lists the folder, too
+    for file in found:
+        inside = _foreigner_in(root, file.name) if _FOLDER.fullmatch(file.name) else None
+        if inside is not None:
+            return inside
+        if not _FOLDER.fullmatch(file.name) and not _is_top(root, file):
+            return file.name
     return None
 
 
@@ -152,7 +154,7 @@ def _is_ours(folder: str, file: "os.DirEntry[str]") -> bool:
 def _is_top(root: int, file: "os.DirEntry[str]") -> bool:
     """Whether a file beside the sub-folders is ours.  The marker may have appeared meanwhile."""
     if file.name == MARKER:
-        return _is_marked(root)
+        return _is_marked(root) or _is_cut(root)
     return _written(file.name) in (MARKER, _STAMP) and _is_file(file)
 
 
@@ -169,8 +171,29 @@ def _written(name: str) -> str:
     return name if temporary is None else temporary[1]
 
 
-def _is_marked(root: int) -> bool:
+def _marker(root: int) -> bytes | None:
+    """What the marker holds, without the zeros that a crash may leave at its end; None where there is none
+    that only we can have written.
+    """
     try:
-        return _OURS in read_file(MARKER, root)
+        return read_file(MARKER, root).rstrip(b"\0")
     except (FileNotFoundError, Untrusted):
+        return None
+
+
+def _is_marked(root: int) -> bool:
+    """Whether the marker is ours: whole, or cut so that what is left still says whose it is."""
+    marker = _marker(root) or b""
+    return _OURS in marker or (_WHOLE.startswith(marker) and _NAMED in marker)
+
+
+def _is_cut(root: int) -> bool:
+    """Whether the marker may be what a full disk or a crash left of ours: its beginning.  Its first line
+    alone is also what other programs write: ours if an entry of ours is there.
+    """
+    marker = _marker(root)
+    if marker is None:
         return False
+    if marker.rstrip() == _SIGNATURE.rstrip():
+        return next(entries(root), None) is not None
+    return _WHOLE.startswith(marker)

@@ -8,9 +8,11 @@ from typing import Any
 import pytest
 from cached_files import KEYS, files, read
 
+from fuse_mlir.compiler.base.options import Options
 from fuse_mlir.compiler.runtime.cache.cache_contents import MARKER, SUFFIXES
 from fuse_mlir.compiler.runtime.cache.cache_folder import CacheFolder
 from fuse_mlir.compiler.runtime.cache.entry_bytes import to_entry
+from fuse_mlir.compiler.runtime.cache.places import check_cache_dir
 
 ENTRY_BYTES = len(to_entry(f"{KEYS[0]}.kernel", b""))
 
@@ -228,6 +230,42 @@ def test_a_marker_is_written_once(tmp_path: Path) -> None:
 
 def test_a_marker_of_others_is_none(tmp_path: Path, told: Any) -> None:
     (tmp_path / MARKER).write_text("Signature: 8a477f597d28d172789f06886806bc55\n# a build folder\n")
+    CacheFolder(tmp_path).write(KEYS[0], b"abc")
+    assert files(tmp_path) == [MARKER] and f"({MARKER})" in told()[0]
+
+
+def test_a_cut_marker_is_written_again(tmp_path: Path, told: Any) -> None:
+    """Wherever it was cut, and with zeros in place of its end; entries stay."""
+    folder, marker = CacheFolder(tmp_path), tmp_path / MARKER
+    folder.write(KEYS[0], b"abc")
+    whole = marker.read_bytes()
+    for length in range(len(whole)):
+        marker.write_bytes(whole[:length] + bytes(length % 3))
+        check_cache_dir(Options.of({"cache_dir": str(tmp_path)}))
+        folder.write(KEYS[1], b"abc")
+        assert marker.read_bytes() == whole and told() == []
+    assert read(folder, KEYS[0]) == b"abc"
+
+
+@pytest.mark.parametrize("length", (0, 10, 43, 44, 50, 56, 80))
+def test_a_cut_marker_beside_files_of_others(tmp_path: Path, told: Any, length: int) -> None:
+    """Ours only where it still says so; nothing of the others is touched."""
+    CacheFolder(tmp_path / "ours").write(KEYS[0], b"abc")
+    left = (tmp_path / "ours" / MARKER).read_bytes()[:length]
+    (tmp_path / "others").mkdir()
+    (tmp_path / "others" / MARKER).write_bytes(left)
+    (tmp_path / "others" / "thesis.tex").write_text("mine")
+    CacheFolder(tmp_path / "others").write(KEYS[0], b"abc")
+    is_ours = b"# fuse-mlir:" in left
+    assert (tmp_path / "others" / "thesis.tex").read_text() == "mine"
+    assert len(files(tmp_path / "others")) == (4 if is_ours else 2) and bool(told()) != is_ours
+    if not is_ours:
+        assert (tmp_path / "others" / MARKER).read_bytes() == left
+
+
+@pytest.mark.parametrize("end", ("", "\n"))
+def test_the_bare_marker_of_others_stays(tmp_path: Path, told: Any, end: str) -> None:
+    (tmp_path / MARKER).write_text("Signature: 8a477f597d28d172789f06886806bc55" + end)
     CacheFolder(tmp_path).write(KEYS[0], b"abc")
     assert files(tmp_path) == [MARKER] and f"({MARKER})" in told()[0]
 
