@@ -1,5 +1,6 @@
 """The folders of ``dump``: one for each graph, nothing in them is written again, a page lists them."""
 
+import shlex
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -9,8 +10,9 @@ import torch
 import fuse_mlir
 from fuse_mlir.compiler.base.options import OptionError
 from fuse_mlir.compiler.driver import dumps
+from fuse_mlir.passes.observers import REPLAY
 from fuse_mlir.passes.pipeline import default_pipeline
-from fuse_mlir.tools import fuse_opt, fuse_run
+from fuse_mlir.tools import _opt, fuse_opt, fuse_run
 
 pytestmark = pytest.mark.usefixtures("fresh_dynamo")
 X = torch.ones(4, 6)
@@ -181,3 +183,31 @@ def test_a_dump_with_an_object_of_the_host_replays_and_says_why_it_does_not_run(
         error = capsys.readouterr().err
         assert "names the object 'true_graph_0', which only the process that compiled the graph has" in error
         assert f"{Path(__file__).name}:{chosen.__code__.co_firstlineno + 1}" in error
+
+
+#: Options of a compilation, and what the dump says of a pass.
+WITH_OPTIONS = (
+    (
+        {"products": "generated", "hardware": "h100", "user_kernels": "apart", "collectives": "keep"},
+        "choose-libraries{hardware=h100 products=generated}",
+    ),
+    ({"pipeline": "builtin.module(fold-views,choose-libraries{products=library})"}, "=library"),
+)
+
+
+@pytest.mark.parametrize(("options", "has"), WITH_OPTIONS, ids=("options", "pipeline"))
+def test_a_dump_says_with_which_options_each_pass_ran(tmp_path, options, has):
+    """Each dump is what its line of `replay.sh` makes of the one before, byte for byte."""
+
+    def function(x):
+        return (x.sin() @ x.mT).softmax(1) + 1
+
+    dump(tmp_path, function, torch.ones(16, 16), interpret_level="planned", **options)
+    folder, again = tmp_path / "inference-0", tmp_path / "again.mlir"
+    lines = [shlex.split(s)[1:] for s in (folder / REPLAY).read_text().splitlines() if s.startswith("again ")]
+    assert has in (folder / REPLAY).read_text() and len(lines) == len([*folder.glob("*.mlir")]) - 1
+    for before, after, pipeline in lines:
+        if "{" in pipeline or "pipeline" in options:
+            given = [str(folder / before), f"--pass-pipeline={pipeline}", "--mlir-print-debuginfo"]
+            assert _opt.run([*given, "-o", str(again)]) == 0
+            assert again.read_bytes() == (folder / after).read_bytes(), after
