@@ -87,6 +87,10 @@ class ChooseLibraries(AnalysisPass):
     that descriptors can copy, and no reduction between its products (``wide.py``).  ``fuse.wide`` marks its
     kernels, so that fusion makes them one.
 
+    Weights that are made from fewer bytes and lie across what is summed (8-bit weights stored K x N) become a
+    kernel with at most 4 rows where it is estimated to take at most half of the time of the call and of what
+    widens them: nothing was fitted to such kernels, but the call moves five times the bytes.
+
     On a GPU, ``auto`` makes kernels of all products that sum at most 4 elements, of any sizes and types (rule
     ``short``): transforms of points and colours, products of small matrices, outer products.  Such a product
     is pointwise work (``unroll-reductions``), bound by bytes, and fuses like it.
@@ -216,9 +220,9 @@ class ChooseLibraries(AnalysisPass):
             numbers["rows"] = few.rows
         if self.products == "generated":
             return _Choice(True, "kernel", "", numbers)
-        if reason is not None:
+        if reason is not None and kernel > reason.enough * library:
             return _Choice(False, reason.rule, reason.message, numbers)
-        if kernel > margin * library:
+        if reason is None and kernel > margin * library:
             enough = "" if margin == 1.0 else f", or at least {margin} of that time"
             return _Choice(False, "library", f"a kernel is estimated to take longer{enough}", numbers)
         return _Choice(True, "kernel", "", numbers)

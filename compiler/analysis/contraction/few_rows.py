@@ -34,10 +34,13 @@ SHORTEST = 256
 
 @dataclass(frozen=True)
 class Unmeasured:
-    """Why no measurement says what a product costs: the name of a rule, and a sentence."""
+    """Why no measurement says what a product costs: the name of a rule, and a sentence.  ``enough``: a kernel
+    that is estimated to take at most this part of the library's time is made all the same.
+    """
 
     rule: str
     message: str
+    enough: float = 0.0
 
 
 @dataclass(frozen=True)

@@ -19,10 +19,10 @@ from ...base.hardware import Hardware
 from ...index import Facts
 from ...ir.layout import ELEMENT_BYTES
 from ...ir.sizes import estimate
-from .few_rows import Unmeasured
+from .few_rows import SHORTEST, Unmeasured
 from .product import UNIT, Product
 from .surroundings import Moved
-from .tensor_cores import FEW
+from .tensor_cores import FEW, LEAST_WEIGHTS
 from .tiles import MOST_FEW, ROW_BYTES, ProductForm, microseconds_whole
 
 #: What the library reaches of the tensor cores' peak in a wave of full blocks.
@@ -73,6 +73,10 @@ _SHORT_SUM = 768
 #: elements, as no others are weighed.  A block of what is summed then reads one of the tensors.  Where it
 #: reads two, the kernel takes twice the library's time.
 _BORDER = ROW_BYTES // ELEMENT_BYTES["bf16"]
+
+#: The part of the library's time that a kernel of few rows is to take at most where its weights are made from
+#: fewer bytes but do not lie along what is summed, so that its estimate is not fitted.
+_FAR_BELOW = 0.5
 
 #: Element types that were measured, and elements of a vector of them.
 _MEASURED, _VECTOR = ("bf16", "f16"), 8
@@ -137,9 +141,20 @@ def unmeasured(product: Product, moved: Moved, bounded: bool = False) -> Unmeasu
         return around
     if not bounded and min(product.size(role).constant or 0 for role in ("left", "right")) <= FEW:
         return Unmeasured(
-            "few-rows", f"at most {FEW} rows or columns: the estimates of blocks are fitted to more"
+            "few-rows",
+            f"at most {FEW} rows or columns: the estimates of blocks are fitted to more",
+            _FAR_BELOW if _widens_weights(product, moved) else 0.0,
         )
     return None
+
+
+def _widens_weights(product: Product, moved: Moved) -> bool:
+    """Whether a product of few rows has many weights, made from fewer bytes.  A kernel reads those; the
+    library's call has the weights written and read again, which no estimate errs about.
+    """
+    sizes = [product.size(role).constant or 0 for role in ("left", "right")]
+    summed = product.size("summed").constant or 0
+    return moved.widened and moved.front_bytes > 0 and max(sizes) >= LEAST_WEIGHTS and summed >= SHORTEST
 
 
 def unmeasured_around(moved: Moved, several: bool = False) -> Unmeasured | None:

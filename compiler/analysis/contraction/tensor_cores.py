@@ -16,7 +16,7 @@ FEW = 4
 #: each of 2 to 16 rows that was measured times int8, and 4 rows times 16 bits.
 _ROWS = {1: range(2, 17), 2: range(3, 5)}
 #: Rows of weights from which on programs suffice: a program takes 16 of them or more.
-_LEAST_WEIGHTS = 1024
+LEAST_WEIGHTS = 1024
 #: So many products of few rows share the shared memory of a kernel.
 _MOST_PRODUCTS = 2
 #: Bytes of the widest access.
@@ -48,7 +48,7 @@ def multiplies(rows: int, others: int, summed: int, element: str) -> bool:
 def _fit(rows: int, others: int, summed: int, element_bytes: int) -> bool:
     """Whether the sizes of a product of few rows with larger factor of so many bytes an element suit tensor
     cores.  Each of the ``others`` rows has at least one step of the loop (``few_row_blocks.py``)."""
-    return others >= _LEAST_WEIGHTS and rows in _ROWS[element_bytes] and summed * element_bytes >= STEP_BYTES
+    return others >= LEAST_WEIGHTS and rows in _ROWS[element_bytes] and summed * element_bytes >= STEP_BYTES
 
 
 def reason_to_sum(shape: KernelShape, op: ir.Operation) -> Summed | None:

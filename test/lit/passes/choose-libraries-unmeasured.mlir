@@ -100,3 +100,58 @@ module attributes {fuse.device = "cuda:0"} {
   }
   func.func private @added(tensor<?x48xbf16, #fuse.layout<"s1,48", "48,1", "0", "">>, tensor<?x32xbf16, #fuse.layout<"s0,32", "32,1", "0", "">>, tensor<32x48xbf16>) -> tensor<?x48xbf16, #fuse.layout<"s0,48", "48,1", "0", "">> attributes {fuse.extern = "aten.addmm.default", fuse.args = [#fuse.arg<0 : i64>, #fuse.arg<1 : i64>, #fuse.arg<2 : i64>], fuse.kwargs = {}}
 }
+
+// -----
+
+// Weights of 8 bits that lie across what is summed: the call would have them widened, written and read again, and takes
+// more than twice as long as the estimate of the kernel.
+// CHECK: passed: choose-libraries: kernel, {{.*}}: @across becomes a kernel [across]
+module attributes {fuse.device = "cuda:0"} {
+  func.func @main(%x: tensor<2x4096xbf16>, %q: tensor<4096x4096xi8>, %s: tensor<4096xbf16>) -> tensor<2x4096xbf16> {
+    %e = "fuse.empty"() {syms = []} : () -> tensor<4096x4096xbf16>
+    %w = call @widen(%q, %s, %e) : (tensor<4096x4096xi8>, tensor<4096xbf16>, tensor<4096x4096xbf16>) -> tensor<4096x4096xbf16>
+    %y = call @across(%x, %w) : (tensor<2x4096xbf16>, tensor<4096x4096xbf16>) -> tensor<2x4096xbf16>
+    return %y : tensor<2x4096xbf16>
+  }
+  func.func private @widen(%q: tensor<4096x4096xi8>, %s: tensor<4096xbf16>, %o: tensor<4096x4096xbf16>) -> tensor<4096x4096xbf16> attributes {fuse.kernel, fuse.dims = {d0 = "4096", d1 = "4096"}, fuse.ties = array<i64: 2>} {
+    %true = arith.constant true
+    %none = arith.constant 0 : i8
+    %zero = arith.constant 0.0 : bf16
+    %v = "fuse.load"(%q, %true, %none) {at = ["d0", "d1"]} : (tensor<4096x4096xi8>, i1, i8) -> i8
+    %c = "fuse.load"(%s, %true, %zero) {at = ["d1"]} : (tensor<4096xbf16>, i1, bf16) -> bf16
+    %f = arith.sitofp %v : i8 to f32
+    %g = arith.extf %c : bf16 to f32
+    %m = arith.mulf %f, %g : f32
+    %h = arith.truncf %m : f32 to bf16
+    %r = "fuse.store"(%o, %h, %true) {at = ["d0", "d1"], mode = "set"} : (tensor<4096x4096xbf16>, bf16, i1) -> tensor<4096x4096xbf16>
+    return %r : tensor<4096x4096xbf16>
+  }
+  func.func private @across(tensor<2x4096xbf16>, tensor<4096x4096xbf16>) -> tensor<2x4096xbf16> attributes {fuse.extern = "aten.mm.default", fuse.args = [#fuse.arg<0 : i64>, #fuse.arg<1 : i64>], fuse.kwargs = {}}
+}
+
+// -----
+
+// Must not fire: so few columns are too few programs for an estimate of bytes.
+// CHECK: missed: choose-libraries: few-rows, {{.*}}: @narrow is the library's: at most 4 rows or columns
+module attributes {fuse.device = "cuda:0"} {
+  func.func @main(%x: tensor<2x4096xbf16>, %q: tensor<4096x512xi8>, %s: tensor<512xbf16>) -> tensor<2x512xbf16> {
+    %e = "fuse.empty"() {syms = []} : () -> tensor<4096x512xbf16>
+    %w = call @widen(%q, %s, %e) : (tensor<4096x512xi8>, tensor<512xbf16>, tensor<4096x512xbf16>) -> tensor<4096x512xbf16>
+    %y = call @narrow(%x, %w) : (tensor<2x4096xbf16>, tensor<4096x512xbf16>) -> tensor<2x512xbf16>
+    return %y : tensor<2x512xbf16>
+  }
+  func.func private @widen(%q: tensor<4096x512xi8>, %s: tensor<512xbf16>, %o: tensor<4096x512xbf16>) -> tensor<4096x512xbf16> attributes {fuse.kernel, fuse.dims = {d0 = "4096", d1 = "512"}, fuse.ties = array<i64: 2>} {
+    %true = arith.constant true
+    %none = arith.constant 0 : i8
+    %zero = arith.constant 0.0 : bf16
+    %v = "fuse.load"(%q, %true, %none) {at = ["d0", "d1"]} : (tensor<4096x512xi8>, i1, i8) -> i8
+    %c = "fuse.load"(%s, %true, %zero) {at = ["d1"]} : (tensor<512xbf16>, i1, bf16) -> bf16
+    %f = arith.sitofp %v : i8 to f32
+    %g = arith.extf %c : bf16 to f32
+    %m = arith.mulf %f, %g : f32
+    %h = arith.truncf %m : f32 to bf16
+    %r = "fuse.store"(%o, %h, %true) {at = ["d0", "d1"], mode = "set"} : (tensor<4096x512xbf16>, bf16, i1) -> tensor<4096x512xbf16>
+    return %r : tensor<4096x512xbf16>
+  }
+  func.func private @narrow(tensor<2x4096xbf16>, tensor<4096x512xbf16>) -> tensor<2x512xbf16> attributes {fuse.extern = "aten.mm.default", fuse.args = [#fuse.arg<0 : i64>, #fuse.arg<1 : i64>], fuse.kwargs = {}}
+}
