@@ -12,6 +12,8 @@ from random_masks import MaskProgram, difference
 from torch import Tensor
 from torch.nn import functional as F
 
+from fuse_mlir.compiler.rewrites.captured import attention
+
 pytestmark = pytest.mark.usefixtures("fresh_dynamo")
 
 INF, NAN = math.inf, math.nan
@@ -81,6 +83,19 @@ def test_special_numbers(form, mask, odd):
     torch.testing.assert_close(found, want, rtol=1e-4, atol=1e-5, equal_nan=True)
     stays = form in (filled, filled_with_least) and mask not in ("keys", "closed")
     assert fused(compiled) != stays
+
+
+def test_rows_without_keys_are_nan_in_the_mask(monkeypatch):
+    """As on a GPU, where nothing is added to the result."""
+    monkeypatch.setattr(attention, "loses_rows", lambda q: False)
+    given = operands()
+    compiled = Compiled(lambda *args: (added(*args[:4]), filled(*args[:4]), added(*args[:3], args[4])))
+    found = compiled(*given, masks()["closed"], masks()["rows"])
+    assert fused(compiled) == 3
+    for a, form, mask in zip(found, (added, filled, added), ("closed", "closed", "rows"), strict=True):
+        want = form(*given, masks()[mask])
+        assert want.isnan().any()
+        torch.testing.assert_close(a, want, rtol=1e-4, atol=1e-5, equal_nan=True)
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16], ids=str)
