@@ -32,6 +32,7 @@ def has(name: str) -> bool:
 
 def test_every_refused_switch_is_tested() -> None:
     assert ASKING.keys() == REFUSED.keys()
+    assert ASKING_OF_GRAPHS.keys() == GRAPHS_ONLY.keys()
 
 
 @pytest.mark.parametrize("name, value", [(name, value) for name in ASKING for value in ASKING[name]])
@@ -58,7 +59,7 @@ ASKING_OF_GRAPHS: dict[str, Any] = {
 }
 
 
-@pytest.mark.parametrize("name", GRAPHS_ONLY)
+@pytest.mark.parametrize("name", ASKING_OF_GRAPHS)
 def test_a_switch_of_cuda_graphs_is_refused_where_they_are_recorded(name: str) -> None:
     if not has(name):
         pytest.skip(f"torch {torch.__version__} has no torch._inductor.config.{name}")
