@@ -127,7 +127,8 @@ PRIVATE_NAMES: tuple[Names, ...] = (
     ),
     Names(
         "torch.ops",
-        "_c10d_functional.wait_tensor.default aten._assert_async.msg aten._conj.default"
+        "_c10d_functional.wait_tensor.default aten._assert_async.msg"
+        " aten._assert_scalar.default aten._conj.default"
         " aten._local_scalar_dense.default"
         " aten._to_copy.default aten._unsafe_index.Tensor aten._unsafe_index_put.default"
         " aten._unsafe_view.default aten._neg_view.default"
