@@ -47,7 +47,10 @@ class UnrollReductions(AnalysisPass):
 
         %v0 = "fuse.load"(%x, %true, %zero) {at = ["d0", "0"]} : (tensor<8x2xf32>, i1, f32) -> f32
         %v1 = "fuse.load"(%x, %true, %zero) {at = ["d0", "1"]} : (tensor<8x2xf32>, i1, f32) -> f32
-        %s = arith.addf %v0, %v1 : f32
+        %b = arith.addf %v0, %zero : f32
+        %s = arith.addf %b, %v1 : f32
+
+    A sum of floats begins at 0.0, so that one of negative zeros is 0.0; one of products does not.
 
     A ``fuse.dot`` over as few elements becomes multiplications, in the type of its result, and additions.  So
     does one over 5 to 16 elements, whatever ``max_points`` and ``max_ops`` are, if it has at most 16 rows or
@@ -93,6 +96,7 @@ class UnrollReductions(AnalysisPass):
             groups = {frozenset(over(op)) for op in kernel.reductions}
             gone = [dims for dims in sorted(groups, key=sorted) if dims and self.may_unroll(kernel, dims)]
             dots = [op for op in kernel.products if {*over(op)} in gone]
+            multiplied = {frozenset(over(op)) for op in dots}
             if dots:
                 for op in dots:
                     expand_dot(op)
@@ -100,7 +104,7 @@ class UnrollReductions(AnalysisPass):
             for dims in gone:
                 points = list(_points(kernel, dims))
                 for op in [op for op in kernel.reductions if set(over(op)) == dims]:
-                    _unroll(kernel, op, points)
+                    _unroll(kernel, op, points, from_zero=dims not in multiplied)
                 self._report(remarks, kernel, f"@{kernel.name} joins {len(points)} elements one by one")
             if gone:
                 dropped = frozenset().union(*gone)
@@ -210,7 +214,10 @@ def _points(kernel: Kernel, dims: frozenset[str]) -> Iterator[dict[str, int]]:
         yield dict(zip(names, values, strict=True))
 
 
-def _unroll(kernel: Kernel, reduction: ir.Operation, points: list[dict[str, int]]) -> None:
+def _unroll(
+    kernel: Kernel, reduction: ir.Operation, points: list[dict[str, int]], *, from_zero: bool
+) -> None:
+    """``from_zero``: a sum of floats begins at 0.0, so that one of negative zeros is 0.0."""
     join = _join(reduction)
     assert join is not None, "may_unroll asked"
     here = ir.InsertionPoint(reduction)
@@ -218,7 +225,7 @@ def _unroll(kernel: Kernel, reduction: ir.Operation, points: list[dict[str, int]
     for point in points:
         value = _at(kernel, reduction.operands[0], point, here, {})
         if total is None:
-            total = value
+            total = _from_zero(reduction, value, here) if from_zero else value
             continue
         total = ir.Operation.create(
             join, results=[value.type], operands=[total, value], loc=reduction.location, ip=here
@@ -226,6 +233,19 @@ def _unroll(kernel: Kernel, reduction: ir.Operation, points: list[dict[str, int]
     assert total is not None, "a reduction of no elements is not unrolled"
     reduction.results[0].replace_all_uses_with(total)
     reduction.erase()
+
+
+def _from_zero(reduction: ir.Operation, first: ir.Value, here: ir.InsertionPoint) -> ir.Value:
+    """What joining begins with: the first element, added to 0.0 in a sum of floats."""
+    if _join(reduction) != FOLD_KINDS["sum"].floats:
+        return first
+    zero = ir.Operation.create(
+        "arith.constant", [first.type], attributes={"value": ir.FloatAttr.get(first.type, 0.0)}, ip=here
+    )
+    operands = [first, zero.results[0]]
+    return ir.Operation.create(
+        _join(reduction), [first.type], operands, loc=reduction.location, ip=here
+    ).results[0]
 
 
 def _unroll_scan(kernel: Kernel, scan: ir.Operation, points: list[dict[str, int]]) -> None:

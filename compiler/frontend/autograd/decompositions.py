@@ -134,6 +134,19 @@ def _weight_norm_backward(
     return of_v.to(v.dtype).contiguous(), (along * inverse).to(g.dtype)
 
 
+def _addmv(
+    x: torch.Tensor, matrix: torch.Tensor, vector: torch.Tensor, *, beta: Any = 1, alpha: Any = 1
+) -> Any:
+    """torch's own, but where a library that is called with ``alpha=0`` does not read the product."""
+    from torch._decomp import decomposition_table as of_torch
+
+    if alpha == 0 and (matrix.is_cuda or matrix.dtype in (torch.float32, torch.float64)):
+        rows = x.expand(matrix.shape[0])
+        return rows * beta if beta != 0 else torch.zeros_like(rows, memory_format=torch.contiguous_format)
+    overload = torch.ops.aten.addmv.default
+    return _of_torch(overload, of_torch[overload], x, matrix, vector, beta=beta, alpha=alpha)
+
+
 #: Overloads for which neither has a function, or one that does not serve.  An assertion without a message has
 #: no result and no effect that torch's dead-code elimination knows of, so AOTAutograd drops it.  Torch's
 #: partitioner does not know that a log-sigmoid may be computed again: whole, its result would be saved for
@@ -142,6 +155,7 @@ def _weight_norm_backward(
 #: sum of each row, and pointwise work.
 OWN: dict[str, Callable[..., Any]] = {
     "_assert_async.default": _assert_with_message,
+    "addmv.default": _addmv,
     "log_sigmoid_forward.default": _log_sigmoid,
     "_weight_norm_interface.default": _weight_norm,
     "_weight_norm_interface_backward.default": _weight_norm_backward,

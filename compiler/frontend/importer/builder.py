@@ -162,9 +162,12 @@ class KernelBuilder(Arithmetic):
         )
 
     def fold(self, kind: str, value: Scalar, over: Sequence[str]) -> Scalar:
-        """``fuse.reduce`` over the dims of these names; ``value`` itself where there are none."""
+        """``fuse.reduce`` over the dims of these names; ``value`` itself where there are none, but for a sum,
+        which begins at 0.0 in eager too: that of one negative zero is 0.0.
+        """
         if not over:
-            return value
+            floating = kind == "sum" and value.dtype.is_floating_point
+            return self.add(value, self.constant(0.0, value.dtype)) if floating else value
         attributes = {"kind": self.builder.string(kind), "over": self.builder.strings(over)}
         return Scalar(self.emit("fuse.reduce", value.value.type, [value.value], attributes), value.dtype)
 

@@ -2,12 +2,14 @@
 // RUN: fuse-opt %s --pass-pipeline="builtin.module(unroll-reductions{max-points=2})" --split-input-file --verify-diagnostics | FileCheck %s --check-prefix=TWO
 // RUN: fuse-opt %s --pass-pipeline="builtin.module(unroll-reductions{max-ops=2})" --split-input-file --verify-diagnostics | FileCheck %s --check-prefix=OPS
 
-// Four loads, joined in order of the last dim first; the kernel has one dim left.
+// Four loads, joined in order of the last dim first; the kernel has one dim left.  The sum begins at 0.0, as
+// that of negative zeros is 0.0.
 // CHECK-LABEL: func.func private @total
 // CHECK-SAME: fuse.dims = {d0 = "8"}
 // CHECK: %[[A:.*]] = "fuse.load"({{.*}}at = ["d0", "0", "0"]
+// CHECK: %[[A0:.*]] = arith.addf %[[A]], %{{.*}}
 // CHECK: %[[B:.*]] = "fuse.load"({{.*}}at = ["d0", "0", "1"]
-// CHECK: %[[AB:.*]] = arith.addf %[[A]], %[[B]]
+// CHECK: %[[AB:.*]] = arith.addf %[[A0]], %[[B]]
 // CHECK: %[[C:.*]] = "fuse.load"({{.*}}at = ["d0", "1", "0"]
 // CHECK: %[[ABC:.*]] = arith.addf %[[AB]], %[[C]]
 // CHECK: %[[D:.*]] = "fuse.load"({{.*}}at = ["d0", "1", "1"]

@@ -51,7 +51,7 @@ class LoadedOperand:
         return self.kernel.widen(self.kernel.cast(self.raw, dtype))
 
     def fold(self, kind: str, value: Scalar) -> Scalar:
-        """``fuse.reduce`` over the reduced dims; ``value`` itself where there are none."""
+        """``fuse.reduce`` over the reduced dims, as the kernel's ``fold``."""
         return self.kernel.fold(kind, value, self.over)
 
     def several(

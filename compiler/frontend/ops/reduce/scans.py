@@ -26,6 +26,8 @@ def _scan(call: Call, kind: str) -> Any:
             "reverse": ir.BoolAttr.get(False, context=kernel.builder.context),
         }
         x = Scalar(kernel.emit("fuse.scan", x.value.type, [x.value], attributes), x.dtype)
+    if kind == "sum" and x.dtype.is_floating_point and source.rank:
+        x = kernel.add(x, kernel.constant(0.0, x.dtype))  # eager begins at 0.0: -0.0 alone gives 0.0
     kernel.store(0, at, x)
     return call.finish(kernel)
 
