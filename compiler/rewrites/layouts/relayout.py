@@ -266,6 +266,8 @@ def _differ(left: Any, right: Any) -> bool:
 
     def moved(a: Any, b: Any) -> bool:
         known = zip(a.shape, a.stride(), b.stride(), strict=True)
+        if _unequal(a.storage_offset(), b.storage_offset()):  # an element of what lies closer now
+            return True
         return any(not (type(n) is int and n == 1) and _unequal(s, t) for n, s, t in known)
 
     pairs = zip(_tensors(left), _tensors(right), strict=True)
