@@ -42,7 +42,7 @@ def test_sums(dtype, level):
 
 
 def test_products_that_are_not_read():
-    """With ``alpha=0`` or ``beta=0`` a library does not read the product, or the summand, which may be inf."""
+    """With ``alpha=0`` or ``beta=0`` a library does not read the product, or the summand."""
     matrix, other = torch.full((3, 5), math.inf), torch.full((5, 4), math.nan)
     batch, batches = matrix.expand(2, 3, 5).contiguous(), other.expand(2, 5, 4).contiguous()
     vector, whole = torch.randn(5), torch.randn(3, 4)
