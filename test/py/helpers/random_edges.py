@@ -132,7 +132,7 @@ JUMPS: dict[str, Op] = {
     "argmax": lambda x, y, n: x.argmax(dim(x, n)),
     "any": lambda x, y, n: x.any(dim(x, n)) if n & 1 else x.all(),
     "not": lambda x, y, n: torch.logical_not(x),
-    "signbit": lambda x, y, n: x.signbit(),
+    "signbit": lambda x, y, n: x.nan_to_num(1.0).signbit(),
     "sort": lambda x, y, n: x.sort(dim=dim(x, n), stable=True).values,
 }  # fmt: skip
 
