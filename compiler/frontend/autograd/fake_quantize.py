@@ -103,10 +103,11 @@ def per_channel(
     factor = _shaped(x, scale.to(torch.float32), axis)
     zero = _shaped(x, zero_point if zero_point.is_floating_point() else zero_point.to(torch.float32), axis)
     given, inverse = x.to(computed_in(x)), 1 / factor
-    if not on_cpu:
+    if zero_point.is_floating_point():
         count = torch.round(_contracted(given, inverse, zero))
-    elif zero_point.is_floating_point():
-        count = torch.round(_contracted(given, inverse, zero)).to(torch.int64)
+        count = count.to(torch.int64) if on_cpu else count
+    elif not on_cpu:  # what is out of int64's range goes round, as in eager's kernel
+        count = torch.round(given * inverse).to(torch.int64) + _shaped(x, zero_point.to(torch.int64), axis)
     else:
         count = (torch.round(given * inverse) + zero).to(torch.int64)
     made = (_limited(count, quant_min, quant_max).to(wide) - zero.to(wide)) * factor.to(wide)

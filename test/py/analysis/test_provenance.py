@@ -168,7 +168,11 @@ torch.compile(f, backend=fuse_mlir.backend)(torch.randn(3, 40))
 
 @pytest.mark.parametrize(
     ("setting", "info", "debug"),
-    [("fuse_mlir", True, False), ("+fuse_mlir", True, True), ("-fuse_mlir", False, False)],
+    [
+        ("+fuse_mlir", True, True),
+        pytest.param("fuse_mlir", True, False, marks=pytest.mark.slow),
+        pytest.param("-fuse_mlir", False, False, marks=pytest.mark.slow),
+    ],
 )
 def test_torch_logs_turns_the_log_on(setting, info, debug, tmp_path, monkeypatch) -> None:
     script = tmp_path / "logged.py"

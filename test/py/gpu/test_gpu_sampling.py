@@ -50,7 +50,8 @@ def test_points_that_are_no_numbers(rank, mode):
 
     torch.manual_seed(0)
     x, grid = normal(2, 3, *(3, 4, 5)[-rank:]), normal(2, *(2, 3, 4)[-rank:], rank)
-    odd = torch.tensor([math.nan, math.inf, -math.inf, 3e9, -1e20], device="cuda")
+    # finite numbers that stay exact in pixels: eager's contraction multiplies what is lost by itself
+    odd = torch.tensor([math.nan, math.inf, -math.inf, 2.0**33, -(2.0**70)], device="cuda")
     grid[1].view(-1, rank)[:5, 0] = odd
     grid[1].view(-1, rank)[4:9, -1] = odd
     for got, want in zip(Compiled(function)(x, grid), function(x, grid), strict=True):

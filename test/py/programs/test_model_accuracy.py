@@ -2,8 +2,9 @@
 
 `bench.accuracy` compares outputs, gradients, mutations and strides with a float64 run. Float32 with static
 sizes is what each run of the tests covers, at the last level of the IR and with a check of the numbers before
-and after every pass. Bfloat16 and dynamic sizes of all cases are marked `slow`, and each has a few quick
-representatives, which run at the level that is the default on a CPU.
+and after every pass: a training step where a case has one, as its forward graph holds the ops of inference.
+Inference of these cases, bfloat16 and dynamic sizes are marked `slow`, and each has a few quick
+representatives, the latter two at the level that is the default on a CPU.
 """
 
 import pytest
@@ -22,14 +23,14 @@ EVERY_PASS = {"verify": "numeric", "interpret_level": "planned", "strict": True}
 pytestmark = pytest.mark.usefixtures("one_thread")
 
 
-def parameters(always=lambda case: True):
-    """(case, training) of every tiny case that is comparable; `slow` unless `always(case)`."""
+def parameters(always):
+    """(case, training) of every tiny case that is comparable; `slow` unless ``always(case, training)``."""
     return [
         pytest.param(
             case,
             mode == "training",
             id=f"{case.name}-{mode}",
-            marks=() if always(case) else (pytest.mark.slow,),
+            marks=() if always(case, mode == "training") else (pytest.mark.slow,),
         )
         for case in select(size="tiny")
         for mode in case.modes
@@ -46,17 +47,26 @@ def judged(case: ModelCase, training: bool, **settings) -> None:
     assert report.graph_breaks == 0
 
 
-@pytest.mark.parametrize(("case", "training"), parameters())
+def quick(case: ModelCase, training: bool) -> bool:
+    return case.name in QUICK
+
+
+def first(case: ModelCase, training: bool) -> bool:
+    """Whether no training step of the case holds what this one does."""
+    return training or case.random or "training" not in case.modes or quick(case, training)
+
+
+@pytest.mark.parametrize(("case", "training"), parameters(first))
 def test_float32(case, training):
     judged(case, training, options=EVERY_PASS)
 
 
-@pytest.mark.parametrize(("case", "training"), parameters(lambda case: case.name in QUICK))
+@pytest.mark.parametrize(("case", "training"), parameters(quick))
 def test_bfloat16(case, training):
     judged(case, training, dtype=torch.bfloat16)
 
 
-@pytest.mark.parametrize(("case", "training"), parameters(lambda case: case.name in QUICK))
+@pytest.mark.parametrize(("case", "training"), parameters(quick))
 def test_one_graph_for_two_batches(case, training):
     judged(case, training, dynamic="marked")
 

@@ -2,6 +2,8 @@
 
 import sys
 
+import pytest
+
 from fuse_mlir.tools._torch_facts import facts
 from fuse_mlir.tools.torch_differences import differences, main
 
@@ -48,6 +50,7 @@ def test_differences_of_what_the_sources_name() -> None:
     )
 
 
+@pytest.mark.slow  # two processes read all of torch's schemas
 def test_a_version_does_not_differ_from_itself(capsys) -> None:
     assert main([sys.executable, sys.executable]) == 0
     printed = capsys.readouterr().out.splitlines()
