@@ -80,6 +80,7 @@ def test_every_name_is_an_op_of_some_torch(name: str) -> None:
     """
     newer = {
         *("aten._grouped_mm.default", "prims.fma.default"),
+        *("aten._upsample_lanczos2d_aa.default", "aten._upsample_lanczos2d_aa_backward.default"),
         *("higher_order.flex_gemm", "higher_order.run_inductor_graph", "higher_order.switch"),
         *(f"_c10d_functional.{name}.default" for name in ("batch_p2p_ops", "irecv", "isend")),
     }

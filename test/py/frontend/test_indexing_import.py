@@ -203,7 +203,7 @@ CORE = {
     "aten.take.default": "decomposed",
     "aten._unsafe_index.Tensor": "lowered",
     "aten._unsafe_masked_index.default": "decomposed",
-    "aten._embedding_bag.default": "sums over bags whose bounds are data",
+    "aten._embedding_bag.default": "decomposed",
     "aten.masked_select.default": "the size of the result is data",
     "aten.nonzero.default": "the size of the result is data",
     "aten.grid_sampler_2d.default": "lowered",

@@ -161,6 +161,12 @@ def test_bits_on_a_gpu_are_equal_between_runs_and_processes():
 
 @pytest.mark.gpu
 def test_an_op_without_a_deterministic_algorithm_raises_as_in_torch():
-    run = Compiled(lambda x: torch.kthvalue(x, 2).values, {"deterministic": True})
+    x = torch.randn(1, 1, 4, 4, device="cuda", requires_grad=True)
+    grid = torch.rand(1, 3, 3, 2, device="cuda")
+
+    def sampled(x):
+        return torch.nn.functional.grid_sample(x, grid, align_corners=False)
+
+    loss = Compiled(sampled, {"deterministic": True})(x).sum()
     with pytest.raises(RuntimeError, match="does not have a deterministic implementation"):
-        run(torch.arange(8.0, device="cuda"))
+        loss.backward()
