@@ -86,11 +86,23 @@ def storage_readers(root: Node, waits: Waits) -> list[Node]:
     return found
 
 
+def meets_itself(tensor: Tensor) -> bool:
+    """Whether two elements of a strided tensor, real or fake, may lie in one place."""
+    reach = 0
+    for stride, size in sorted(zip(tensor.stride(), tensor.shape, strict=True)):
+        if size > 1:
+            if stride <= reach:
+                return True
+            reach += (size - 1) * stride
+    return False
+
+
 __all__ = [
     "RESHAPES",
     "Waits",
     "is_one_view",
     "may_share_storage",
+    "meets_itself",
     "storage_of",
     "storage_readers",
     "storage_root",

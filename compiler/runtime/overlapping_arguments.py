@@ -16,6 +16,8 @@ import torch
 from torch import Tensor
 from torch.fx import GraphModule
 
+from ..fx.views import meets_itself
+
 log = logging.getLogger(__name__)
 
 #: Pairs of arguments, by number, that overlap; one of each is written.  An argument beside itself: two of its
@@ -102,7 +104,7 @@ def overlaps(args: Sequence[Any], strided: Sequence[int], written: Sequence[int]
         reach = [(last, j) for last, j in reach if last > start]
         found |= {(min(i, j), max(i, j)) for _, j in reach if i in changed or j in changed}
         reach.append((end, i))
-    found |= {(i, i) for _, _, i in spans if i in changed and _meets_itself(args[i])}
+    found |= {(i, i) for _, _, i in spans if i in changed and meets_itself(args[i])}
     return frozenset(found)
 
 
@@ -111,17 +113,6 @@ def _span(tensor: Tensor) -> tuple[int, int]:
     last = sum((n - 1) * s for n, s in zip(tensor.shape, tensor.stride(), strict=True))
     start = tensor.data_ptr()
     return start, start + (last + 1) * tensor.element_size()
-
-
-def _meets_itself(tensor: Tensor) -> bool:
-    """Whether two elements may lie in one place."""
-    reach = 0
-    for stride, size in sorted(zip(tensor.stride(), tensor.shape, strict=True)):
-        if size > 1:
-            if stride <= reach:
-                return True
-            reach += (size - 1) * stride
-    return False
 
 
 def _sentence(found: Overlaps, names: Sequence[str]) -> str:

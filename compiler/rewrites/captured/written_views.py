@@ -28,7 +28,6 @@ Why not an MLIR pass: graphs are functional by then, and what was written is los
 """
 
 from collections.abc import Iterator
-from itertools import pairwise
 from typing import Any
 
 import torch
@@ -37,6 +36,7 @@ from torch.fx import Graph, GraphModule, Node
 from torch.fx.experimental.symbolic_shapes import statically_known_true
 from torch.utils import _pytree as pytree
 
+from ...fx.views import meets_itself
 from ..rewriting import rewrite
 from .matching import example, rewrite_graphs
 from .memory import SharedMemory
@@ -134,7 +134,7 @@ def _write_directly(writer: Node, operand: Node, views: list[Node]) -> bool:
     with writer.graph.inserting_before(writer):
         if name in _SETTING:
             return _set_directly(writer, operand, like[-1])
-        if name in _ARGUMENTS and _may_overlap(value):
+        if name in _ARGUMENTS and meets_itself(value):
             return _fill_each_once(writer, operand, like[-1])
         direct = _strided(like[-1], operand, value, _repeated(value) if name in _FILLS else ())
     writer.replace_input_with(operand, direct)
@@ -145,12 +145,6 @@ def _write_directly(writer: Node, operand: Node, views: list[Node]) -> bool:
 
 def _repeated(value: Tensor) -> tuple[int, ...]:
     return tuple(d for d, stride in enumerate(value.stride()) if type(stride) is int and stride == 0)
-
-
-def _may_overlap(value: Tensor) -> bool:
-    """Whether two elements of a view may be one: its strides do not nest."""
-    order = sorted((s, n) for n, s in zip(value.shape, value.stride(), strict=True) if n != 1)
-    return any(s * n > above for (s, n), (above, _) in pairwise(order)) or 0 in value.stride()
 
 
 def _strided(base: Node, view: Node, value: Tensor, once: tuple[int, ...]) -> Node:
