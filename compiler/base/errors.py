@@ -140,3 +140,9 @@ class ReadAfterMutation(ImportGraphError):
     """An FX graph that reads a view of an argument after writing to the argument."""
 
     template = "{name} reads a view of {argument} after {argument} was written"
+
+
+class WrittenView(ImportGraphError):
+    """A captured graph writes through a view that neither slices nor ``as_strided`` of the memory give."""
+
+    template = "{name} is written through a view that repeats, or takes windows of, memory with gaps"

@@ -14,6 +14,7 @@ from torch._dynamo.backends.common import aot_autograd
 from torch._functorch import config as functorch_config
 
 from ..base.dataclass import dataclass
+from ..base.errors import ImportGraphError
 from ..base.options import Options
 from ..base.remarks import Remarks
 from ..frontend.autograd.decompositions import decomposition_table
@@ -110,7 +111,13 @@ class CapturedCompilation:
     def compile(self, gm: torch.fx.GraphModule, example_inputs: Sequence[Any]) -> Callable[..., Any]:
         """Rewrites the captured graph and hands it to AOTAutograd."""
         kind = "forward" if self._facts.differentiated else "inference"
-        CAPTURED.run(gm, switched_on(self._options, kind=kind, on_gpu=False), self._remarks)
+        try:
+            CAPTURED.run(gm, switched_on(self._options, kind=kind, on_gpu=False), self._remarks)
+        except ImportGraphError as reason:
+            if self._options.strict:
+                raise
+            log.warning("torch runs a whole graph: %s", reason)
+            return as_torch(gm)
         compiled = aot_autograd(
             fw_compiler=self.compile_forward,
             bw_compiler=self.compile_backward,

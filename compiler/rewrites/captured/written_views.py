@@ -11,11 +11,15 @@ Before, in the graph that Dynamo captured::
     row = mask[1].expand(4, 7)
     row.fill_(0.0)
 
-After, where ``mask`` is [5, 7] and contiguous::
+After, where ``mask`` is [5, 7]::
 
     row = mask[1].expand(4, 7)
-    row_1 = torch.as_strided(mask, (1, 7), (7, 1), 7)
+    row_1 = mask[1, 0:7:1][None]
     row_1.fill_(0.0)
+
+What no slice of the memory gives, such as windows, is taken by ``as_strided``.  That counts from where the
+storage begins, and AOTAutograd makes what has gaps, or begins later, a tensor without gaps; then torch runs
+the whole graph (``WrittenView``).
 
 An expansion that repeats nothing becomes ``unsqueeze``.  A fill of repeated elements writes to each once.  A
 fill under a mask, or at indices, of a view that holds elements twice writes where any of them is chosen.
@@ -36,6 +40,7 @@ from torch.fx import Graph, GraphModule, Node
 from torch.fx.experimental.symbolic_shapes import statically_known_true
 from torch.utils import _pytree as pytree
 
+from ...base.errors import WrittenView
 from ...fx.views import meets_itself
 from ..rewriting import rewrite
 from .matching import example, rewrite_graphs
@@ -52,7 +57,10 @@ _SETTING = frozenset({"setitem", "__setitem__"})
 
 @rewrite("written-views", "what is written to a view is written to the memory that it is a view of")
 def write_to_memory(gm: GraphModule) -> int:
-    """Rewrites a captured graph, and the graphs inside it, in place; how many views and writes changed."""
+    """Rewrites a captured graph, and the graphs inside it, in place; how many views and writes changed.
+
+    Raises ``WrittenView`` where a write can be expressed neither before nor after.
+    """
     return rewrite_graphs(gm, _rewrite)
 
 
@@ -149,6 +157,11 @@ def _repeated(value: Tensor) -> tuple[int, ...]:
 
 def _strided(base: Node, view: Node, value: Tensor, once: tuple[int, ...]) -> Node:
     """A view of ``base`` at the elements of ``view``, whose value is ``value``; one of each dim ``once``."""
+    shape = [1 if d in once else n for d, n in enumerate(value.shape)]
+    wanted = value.as_strided(shape, value.stride())
+    found = _slices(base.meta["example_value"], wanted)
+    if found is not None:
+        return _sliced(base, wanted, *found)
     graph = base.graph
 
     def number(n: Any, method: str, *args: int) -> Any:
@@ -157,9 +170,63 @@ def _strided(base: Node, view: Node, value: Tensor, once: tuple[int, ...]) -> No
     sizes = [1 if d in once else number(n, "size", d) for d, n in enumerate(value.shape)]
     strides = [number(n, "stride", d) for d, n in enumerate(value.stride())]
     offset = number(value.storage_offset(), "storage_offset")
-    node = graph.call_function(torch.as_strided, (base, sizes, strides, offset))
-    shape = [1 if d in once else n for d, n in enumerate(value.shape)]
-    node.meta["example_value"] = value.as_strided(shape, value.stride())
+    return _as_strided(base, sizes, strides, offset, wanted)
+
+
+def _as_strided(base: Node, sizes: Any, strides: Any, offset: Any, wanted: Tensor) -> Node:
+    memory: Tensor = base.meta["example_value"]
+    step = 1
+    plain = [memory.storage_offset() == 0]
+    for n, stride in zip(reversed(memory.shape), reversed(memory.stride()), strict=True):
+        plain.append(n == 1 or stride == step)
+        step = step * n
+    if not all(statically_known_true(fact) for fact in plain):
+        raise WrittenView(name=base.name)
+    node = base.graph.call_function(torch.as_strided, (base, sizes, strides, offset))
+    node.meta["example_value"] = wanted
+    return node
+
+
+def _slices(base: Tensor, wanted: Tensor) -> tuple[list[int | slice], list[int]] | None:
+    """An index of ``base``, and the dims that it leaves in the order of ``wanted``, which has the same
+    storage, but for dims of size 1; None where it is no such part, or sizes are symbols.
+    """
+    numbers = [n for t in (base, wanted) for n in (*t.shape, *t.stride(), t.storage_offset())]
+    if not all(type(n) is int for n in numbers) or meets_itself(base) or not wanted.numel():
+        return None
+    rest = wanted.storage_offset() - base.storage_offset()
+    index = dict[int, int | slice]()
+    for d in sorted(range(base.dim()), key=base.stride, reverse=True):
+        index[d] = min(max(rest // base.stride(d), 0), base.shape[d] - 1) if base.shape[d] > 1 else 0
+        rest -= index[d] * base.stride(d)  # type: ignore[operator]
+    order = list[int]()
+    for n, stride in zip(wanted.shape, wanted.stride(), strict=True):
+        if n == 1:
+            continue
+        fits = [d for d in index if base.shape[d] > 1 and base.stride(d) <= stride]
+        found = max(fits, key=base.stride, default=None)
+        start = index[found] if found is not None else None
+        if found is None or not isinstance(start, int) or stride % base.stride(found):
+            return None
+        step = stride // base.stride(found)
+        index[found] = slice(start, start + (n - 1) * step + 1, step)
+        if index[found].stop > base.shape[found]:  # type: ignore[union-attr]
+            return None
+        order.append(found)
+    return ([index[d] for d in range(base.dim())], order) if rest == 0 else None
+
+
+def _sliced(base: Node, wanted: Tensor, index: list[int | slice], order: list[int]) -> Node:
+    """``base`` at ``index``, with its dims in ``order``, and the dims of ``wanted`` that have size 1."""
+    graph, value = base.graph, base.meta["example_value"]
+    node = _called(graph, "__getitem__", value[tuple(index)], base, tuple(index))
+    left = [d for d, part in enumerate(index) if isinstance(part, slice)]
+    if left != order:
+        turned = [left.index(d) for d in order]
+        node = _called(graph, "permute", node.meta["example_value"].permute(turned), node, *turned)
+    if 1 in wanted.shape:
+        ones = tuple(None if n == 1 else slice(None) for n in wanted.shape)
+        node = _called(graph, "__getitem__", wanted, node, ones)
     return node
 
 
@@ -214,8 +281,7 @@ def _fill_each_once(writer: Node, operand: Node, base: Node) -> bool:
     counted = graph.call_method("int", (chosen,))
     hits = graph.call_method("index_put", (hits, (places,), counted, True))
     whole = value.as_strided((count,), (1,))
-    memory = graph.call_function(torch.as_strided, (base, (count,), (1,), value.storage_offset()))
-    memory.meta["example_value"] = whole
+    memory = _as_strided(base, (count,), (1,), value.storage_offset(), whole)
     graph.call_method("masked_fill_", (memory, graph.call_function(torch.gt, (hits, 0)), filled))
     writer.replace_all_uses_with(operand)
     graph.erase_node(writer)

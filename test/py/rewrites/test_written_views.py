@@ -134,3 +134,37 @@ def test_left_alone():
         compiled, x = Compiled(function), torch.randn(5, 7)
         exactly(compiled(x), function(x))
         assert "written-views" not in remarks(compiled)
+
+
+LAYOUTS = {
+    "gaps": lambda m: torch.stack([m, m], -1)[..., 0],
+    "begins later": lambda m: torch.cat([m, m])[5:],
+    "turned": lambda m: m.T.contiguous().T,
+}
+#: Slices of the memory, but for dims of size 1, and views that are none.
+SLICED = ("columns", "row", "part of repeated", "transposed", "meshgrid")
+OTHERS = ("unfold", "strided", "unfold overlapping")
+
+
+def written_arguments(names):
+    def function(*memories):
+        parts = [VIEWS[name](memory) for name, memory in zip(names, memories, strict=True)]
+        for part in parts:
+            part.fill_(0.5)
+        for memory, part in zip(memories, parts, strict=True):
+            memory[3:].add_(1)
+            part[:1].fill_(3.0)
+        return [*(part * 1 for part in parts), *(memory.T + 1 for memory in memories)]
+
+    return function
+
+
+@pytest.mark.parametrize("layout", LAYOUTS.values(), ids=LAYOUTS)
+@pytest.mark.parametrize("names", [SLICED, *((name,) for name in OTHERS)], ids="|".join)
+def test_arguments_with_gaps(names, layout, caplog):
+    function = written_arguments(names)
+    values = [old_values() for _ in names]
+    given, wanted = ([layout(value.clone()) for value in values] for _ in range(2))
+    compiled = Compiled(function)
+    exactly([compiled(*given), *given], [function(*wanted), *wanted])
+    assert ("torch runs a whole graph" in caplog.text) == (names != SLICED)
