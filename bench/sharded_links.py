@@ -1,4 +1,4 @@
-"""Times of single collectives, beside what `compiler/base/transfers.py` says of them."""
+"""Times of single collectives, beside what `compiler/cost/transfers.py` says of them."""
 
 import time
 from collections.abc import Callable

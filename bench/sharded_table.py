@@ -11,8 +11,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from ..compiler.base.hardware import hardware_named
-from ..compiler.base.transfers import Transfer
+from ..compiler.cost.hardware import hardware_named
+from ..compiler.cost.transfers import Transfer
 from .report import markdown_table, replace_section
 
 TITLES = {

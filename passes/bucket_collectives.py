@@ -41,7 +41,7 @@ class BucketCollectives(AnalysisPass):
     The call is torch's ``all_gather_into_tensor_coalesced`` or its like, which takes the latency of the links
     once and copies nothing.  A bucket takes in starts, in program order, while what a start costs, latency
     and the host's time, is more than ``share`` percent of its time by the model of
-    ``compiler/base/transfers.py``.  It is kept if the schedule of the whole program says so
+    ``compiler/cost/transfers.py``.  It is kept if the schedule of the whole program says so
     (``compiler/analysis/program/bucket_trial.py``): calls may wait no longer for it than the host saves; else
     its halves are tried.  The rest of the program keeps its order, except that what depends on a bucket comes
     behind it.

@@ -12,9 +12,9 @@ from ..compiler.analysis.contraction.roofline import bounded_rows, unmeasured
 from ..compiler.analysis.contraction.small import unmeasured_small
 from ..compiler.analysis.contraction.surroundings import Surroundings
 from ..compiler.base.dataclass import dataclass
-from ..compiler.base.hardware import Hardware
 from ..compiler.base.options import Products
 from ..compiler.base.remarks import Remarks
+from ..compiler.cost.hardware import Hardware
 from ..compiler.index import Facts
 from ..compiler.ir.kernel import WIDE, string
 from ..compiler.ir.sizes import hints_of

@@ -9,9 +9,9 @@ from ..compiler.analysis.program.launch_groups import Part, refusal
 from ..compiler.analysis.program.launch_order import LaunchOrder
 from ..compiler.analysis.program.program_order import FLOATING
 from ..compiler.base.dataclass import dataclass
-from ..compiler.base.hardware import Hardware
 from ..compiler.base.remarks import Remarks
 from ..compiler.codegen.combined_kernel import CombinedKernel, Form
+from ..compiler.cost.hardware import Hardware
 from ..compiler.index import parse
 from ..compiler.ir.kernel import argument_attributes, is_tiled, is_users, strings
 from ..compiler.ir.layout import TensorSpec

@@ -11,8 +11,8 @@ from ..compiler.analysis.contraction.surroundings import Moved, Surroundings
 from ..compiler.analysis.program.dependences import Dependences
 from ..compiler.analysis.program.storage_accesses import StorageAccesses
 from ..compiler.base.dataclass import dataclass
-from ..compiler.base.hardware import Hardware
 from ..compiler.base.remarks import Remarks
+from ..compiler.cost.hardware import Hardware
 from ..compiler.index import const
 from ..compiler.ir.layout import TensorSpec
 from ..compiler.ir.sizes import hints_of, stored_bytes

@@ -9,10 +9,10 @@ from ..compiler.analysis.user_fusion.epilogue_estimate import lone_microseconds,
 from ..compiler.analysis.user_fusion.user_epilogues import EpilogueSite, plan_epilogue
 from ..compiler.analysis.user_fusion.user_writer import EpilogueRefused, UserWriter
 from ..compiler.base.dataclass import dataclass
-from ..compiler.base.hardware import Hardware
 from ..compiler.base.options import UserKernels
 from ..compiler.base.remarks import Remarks
 from ..compiler.codegen.tile_ops import NoTileForm
+from ..compiler.cost.hardware import Hardware
 from ..compiler.ir.defining import defining_op
 from ..compiler.ir.kernel import Kernel, is_kernel, is_tiled, program_facts, takes_others
 from ..compiler.ir.layout import TensorSpec

@@ -36,7 +36,7 @@ class OverlapCollectives(AnalysisPass):
         %f = call @second(%c, %e, %e1) : (..) -> tensor<8xf32>
 
     ``compiler/analysis/program/overlap_walk.py`` finds the order, by the model of time of ``streams.py``;
-    ``compiler/base/transfers.py`` has the time of a collective.  ``memory``: how many percent the peak of
+    ``compiler/cost/transfers.py`` has the time of a collective.  ``memory``: how many percent the peak of
     memory may rise.  Dependences, tokens and effects hold, and collectives keep their order.
 
     Does not fire

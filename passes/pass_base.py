@@ -5,8 +5,8 @@ name.
 from dataclasses import dataclass  # so that users may derive passes with it
 from typing import Annotated, ClassVar, Literal
 
-from ..compiler.base.hardware import Hardware, hardware_named
 from ..compiler.base.remarks import Remarks
+from ..compiler.cost.hardware import Hardware, hardware_named
 from ..compiler.mlir import ir
 from .analysis_manager import Analyses, AnalysisManager
 

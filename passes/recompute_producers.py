@@ -13,8 +13,8 @@ from ..compiler.analysis.fusion.rules import Candidate, judge
 from ..compiler.analysis.fusion.score import Gain
 from ..compiler.analysis.kernel.accesses import Summary, slots
 from ..compiler.base.dataclass import dataclass
-from ..compiler.base.hardware import Hardware
 from ..compiler.base.remarks import Remarks
+from ..compiler.cost.hardware import Hardware
 from ..compiler.ir.kernel import kernel_ties
 from ..compiler.mlir import ir
 from .analysis_manager import Analyses, AnalysisManager

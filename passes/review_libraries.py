@@ -10,8 +10,8 @@ from ..compiler.analysis.fusion.graph import GroupGraph
 from ..compiler.analysis.fusion.measured import Measurement, PairKeys
 from ..compiler.analysis.program.provenance import node_names
 from ..compiler.base.dataclass import dataclass
-from ..compiler.base.hardware import Hardware
 from ..compiler.base.remarks import Remarks
+from ..compiler.cost.hardware import Hardware
 from ..compiler.ir.kernel import string
 from ..compiler.ir.sizes import hints_of
 from ..compiler.ir.views import root_of

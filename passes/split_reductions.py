@@ -54,8 +54,8 @@ from typing import ClassVar
 from ..compiler.analysis.kernel.shape import KernelShape
 from ..compiler.analysis.tiling.slicing import NotSliced, Slicing, plan_slices
 from ..compiler.base.dataclass import dataclass
-from ..compiler.base.hardware import Hardware
 from ..compiler.base.remarks import Remarks
+from ..compiler.cost.hardware import Hardware
 from ..compiler.ir.kernel import REDUCTIONS, Kernel, code_of
 from ..compiler.ir.sizes import hints_of
 from ..compiler.ir.storage import functions_of

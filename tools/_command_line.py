@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, get_args
 
-from ..compiler.base.hardware import Hardware, hardware_named
 from ..compiler.base.options import DEFAULT_ROUNDING, Rounding
+from ..compiler.cost.hardware import Hardware, hardware_named
 from ..passes.pass_base import Pass
 from ..passes.pipeline_text import UPSTREAM_NAMES, UnknownPass, parse_pipeline
 from ..passes.registry import PASSES

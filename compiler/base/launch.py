@@ -1,8 +1,8 @@
 """What runs, and where in the user's program it comes from, as plain data."""
 
+from ..cost.hardware import Hardware
+from ..cost.transfers import Transfer
 from .dataclass import dataclass
-from .hardware import Hardware
-from .transfers import Transfer
 
 
 @dataclass(frozen=True)

@@ -15,11 +15,11 @@ from ..analysis.program.provenance import kernel_calls, launch_numbers, launches
 from ..base.collector import collector_paused
 from ..base.dataclass import dataclass
 from ..base.errors import CompilerFailed, ImportGraphError, ProgramError
-from ..base.hardware import hardware_named
 from ..base.launch import Launch, line_text
 from ..base.options import OptionError, Options
 from ..base.timing import PassTime, Timing
 from ..codegen.launches import KernelSource, kernel_sources
+from ..cost.hardware import hardware_named
 from ..frontend.importer.importer import ImportedGraph, import_graph
 from ..fx.saved_strides import result_strides
 from ..ir.context import make_context

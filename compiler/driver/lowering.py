@@ -19,9 +19,9 @@ from ...passes.pipeline import default_pipeline, level_ends
 from ...passes.pipeline_text import parse_pipeline
 from ..base.collector import collector_paused
 from ..base.dataclass import dataclass
-from ..base.hardware import hardware_named
 from ..base.options import OptionError
 from ..base.timing import PassTime, Timing
+from ..cost.hardware import hardware_named
 from ..frontend.importer.importer import ImportedGraph
 from ..runtime.cache.places import cache_folder
 from ..runtime.gpu.device_model import hardware_name

@@ -10,8 +10,8 @@ columns shows what the program has allocated while the row runs.  Pointing at a 
 from collections.abc import Iterator
 from html import escape
 
-from ..base.hardware import Hardware
 from ..base.launch import line_text
+from ..cost.hardware import Hardware
 from .schedule import Buffer, Row, Schedule
 from .svg_rows import (
     COLUMN,

@@ -20,8 +20,8 @@ from ...compiler.analysis.fusion.score import Gain, kernel_microseconds, pays
 from ...compiler.analysis.fusion.walk import Walk
 from ...compiler.analysis.program.dependences import Node
 from ...compiler.base.dataclass import dataclass
-from ...compiler.base.hardware import Hardware
 from ...compiler.base.remarks import Remarks
+from ...compiler.cost.hardware import Hardware
 from ...compiler.mlir import ir
 from ..analysis_manager import AnalysisManager
 from ..pass_base import PassError

@@ -10,7 +10,7 @@ blocks for 16 bits, times 4 rows, on an H200.
 """
 
 from ...base.dataclass import dataclass
-from ...base.hardware import Hardware
+from ...cost.hardware import Hardware
 from ...ir.sizes import ceil_power
 
 #: Columns of a block: the least that tensor cores multiply.

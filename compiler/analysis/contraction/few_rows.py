@@ -10,7 +10,7 @@ which they multiply faster, the estimate is too long, and the library is taken m
 from collections.abc import Mapping
 
 from ...base.dataclass import dataclass
-from ...base.hardware import Hardware
+from ...cost.hardware import Hardware
 from ...ir.sizes import estimate
 from .product import Product
 from .tensor_cores import multiplies

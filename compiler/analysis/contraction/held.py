@@ -18,7 +18,7 @@ from dataclasses import replace
 from typing import Generic, NamedTuple, TypeVar
 
 from ...base.dataclass import dataclass
-from ...base.hardware import Hardware
+from ...cost.hardware import Hardware
 from ...ir.sizes import ceil_power
 from .tiles import (
     ELEMENT_BYTES,

@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from functools import cached_property, lru_cache
 
 from ...base.dataclass import dataclass
-from ...base.hardware import Hardware
+from ...cost.hardware import Hardware
 from ...ir.sizes import estimate
 from ..kernel.streams import streams
 from . import small

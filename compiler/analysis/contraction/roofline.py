@@ -15,7 +15,7 @@ rows, 64 to 128256 summed elements.  Both estimates err by less than 10%, root m
 from collections.abc import Mapping
 from functools import lru_cache
 
-from ...base.hardware import Hardware
+from ...cost.hardware import Hardware
 from ...index import Facts
 from ...ir.layout import ELEMENT_BYTES
 from ...ir.sizes import estimate

@@ -16,7 +16,7 @@ The constants are fitted to the products of ``test_small.py`` on an H200.
 
 import math
 
-from ...base.hardware import Hardware
+from ...cost.hardware import Hardware
 from ...ir.layout import ELEMENT_BYTES
 from . import roofline
 from .few_rows import Unmeasured

@@ -16,7 +16,7 @@ from dataclasses import replace
 from functools import lru_cache
 
 from ...base.dataclass import dataclass
-from ...base.hardware import Hardware
+from ...cost.hardware import Hardware
 from ...ir.contractions import FAST_TYPES
 from ...ir.layout import ELEMENT_BYTES
 from ...ir.sizes import ceil_power, floor_power

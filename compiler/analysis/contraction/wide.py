@@ -5,7 +5,7 @@ product and the columns of the one before (``held.py``).  So a program reads the
 descriptors can name as they lie in memory, and little else.
 """
 
-from ...base.hardware import Hardware
+from ...cost.hardware import Hardware
 from ...ir.layout import TensorSpec
 from ...ir.sizes import ceil_power
 from ...ir.views import root_of

@@ -1,9 +1,9 @@
 """Collectives among the calls of ``@main``: which calls start one, what it does with the bytes, among how
-many ranks.  Torch's ops of the namespace ``_c10d_functional``; ``base/transfers.py`` says how long they
+many ranks.  Torch's ops of the namespace ``_c10d_functional``; ``cost/transfers.py`` says how long they
 take.
 """
 
-from ...base.transfers import Pattern
+from ...cost.transfers import Pattern
 from ...mlir import ir
 
 _NAMESPACE = "_c10d_functional."

@@ -8,9 +8,9 @@ the wait for a collective, which itself counts where it starts (``collectives.py
 
 from collections.abc import Sequence
 
-from ...base.hardware import Hardware
 from ...base.launch import Estimate
-from ...base.transfers import Pattern, Transfer
+from ...cost.hardware import Hardware
+from ...cost.transfers import Pattern, Transfer
 from ...ir.kernel import Kernel, is_kernel, is_tiled, is_users, string
 from ...ir.layout import TensorSpec
 from ...ir.sizes import estimate, hints_of, stored_bytes

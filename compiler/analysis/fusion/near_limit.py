@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from ...base.hardware import Hardware
+from ...cost.hardware import Hardware
 from .graph import GroupGraph
 from .measured import escaping_values
 from .score import Gain

@@ -9,7 +9,7 @@ and registers (``size``).
 """
 
 from ...base.dataclass import dataclass
-from ...base.hardware import Hardware
+from ...cost.hardware import Hardware
 
 #: Kernels are short that take less than so many launches.
 _SHORT_LAUNCHES = 4

@@ -8,7 +8,7 @@ bytes as the matrix.  Figures are microseconds on a hardware model.
 from collections.abc import Sequence
 
 from ...base.dataclass import dataclass
-from ...base.hardware import Hardware
+from ...cost.hardware import Hardware
 from ...ir.sizes import ceil_power
 from ..kernel.shares import FEWEST, walk_shares
 

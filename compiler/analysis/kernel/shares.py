@@ -5,7 +5,7 @@ fusion asks beforehand what that will cost.  "What tiling rules gained" in ``doc
 figures.
 """
 
-from ...base.hardware import Hardware
+from ...cost.hardware import Hardware
 
 #: Fewer slices of a reduction than this gain less than the kernel that combines them costs.
 FEWEST = 3

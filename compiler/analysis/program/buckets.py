@@ -18,8 +18,8 @@ from dataclasses import replace
 from functools import cached_property
 
 from ...base.dataclass import dataclass
-from ...base.hardware import Hardware
-from ...base.transfers import Transfer
+from ...cost.hardware import Hardware
+from ...cost.transfers import Transfer
 from ...ir.kernel import extern_arguments
 from ...ir.layout import TensorSpec
 from ...ir.views import users_of

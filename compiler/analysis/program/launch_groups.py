@@ -8,7 +8,7 @@ idle.
 from collections.abc import Sequence
 
 from ...base.dataclass import dataclass
-from ...base.hardware import Hardware
+from ...cost.hardware import Hardware
 
 #: A kernel that works longer than this many launches cost gains too little from sharing one.
 MOST_LAUNCHES = 32

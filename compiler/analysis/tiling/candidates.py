@@ -5,7 +5,7 @@ import hashlib
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 
-from ...base.hardware import Hardware
+from ...cost.hardware import Hardware
 from ...ir.kernel import string
 from ...ir.tile import Axis, Tile
 from ...mlir import ir

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Generic, TypeVar
 
 from ...base.dataclass import dataclass
-from ...base.hardware import Hardware
+from ...cost.hardware import Hardware
 from ...ir.kernel import Access
 from ...ir.tile import Axis, Tile
 from ..kernel.shape import KernelShape

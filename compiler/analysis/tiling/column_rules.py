@@ -5,7 +5,7 @@ few.
 """
 
 from ...base.dataclass import dataclass
-from ...base.hardware import Hardware
+from ...cost.hardware import Hardware
 from ...ir.sizes import ceil_power
 from ...ir.tile import Axis, Tile
 from ..contraction.small import WEIGHED_COLUMNS, WEIGHED_PROGRAMS

@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping
 
 from ...base.dataclass import dataclass
-from ...base.hardware import Hardware
+from ...cost.hardware import Hardware
 from ...ir.kernel import over
 from ...ir.tile import Tile
 from ..contraction.few_row_blocks import FewRowBlocks, few_row_blocks

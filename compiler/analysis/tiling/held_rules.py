@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from ...base.hardware import Hardware
+from ...cost.hardware import Hardware
 from ...ir.tile import Tile
 from ..contraction.held import HeldBlocks, held_blocks
 from .choice import NoTiling

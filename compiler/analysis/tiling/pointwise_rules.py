@@ -1,6 +1,6 @@
 """Rules for kernels that reduce nothing: flat, rows and columns, moved pieces, or transposed."""
 
-from ...base.hardware import Hardware
+from ...cost.hardware import Hardware
 from ...ir.kernel import Access
 from ...ir.sizes import ceil_power, floor_power
 from ...ir.tile import Axis, Tile

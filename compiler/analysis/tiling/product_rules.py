@@ -8,7 +8,7 @@ from dataclasses import replace
 from functools import cached_property
 
 from ...base.dataclass import dataclass
-from ...base.hardware import Hardware
+from ...cost.hardware import Hardware
 from ...ir.kernel import over, string
 from ...ir.layout import ELEMENT_BYTES
 from ...ir.sizes import ceil_power

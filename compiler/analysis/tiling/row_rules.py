@@ -7,7 +7,7 @@ hints, bounds are proven.
 from functools import cached_property
 
 from ...base.dataclass import dataclass
-from ...base.hardware import Hardware
+from ...cost.hardware import Hardware
 from ...ir.reductions import REDUCTION_OPS
 from ...ir.sizes import ceil_power, floor_power
 from ...ir.tile import Axis, Tile

@@ -11,7 +11,7 @@ decide whether the result is right: a ``resident`` axis has a static bound, all 
 
 from typing import Any
 
-from ...base.hardware import Hardware
+from ...cost.hardware import Hardware
 from ...ir.tile import Tile
 from ..kernel.shape import KernelShape
 from . import column_rules, few_row_rules, held_rules, pointwise_rules, product_rules, row_rules, walk_rules

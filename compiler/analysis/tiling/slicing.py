@@ -5,7 +5,7 @@ numbers; changes nothing.
 import math
 
 from ...base.dataclass import dataclass
-from ...base.hardware import Hardware
+from ...cost.hardware import Hardware
 from ...index import Expr, const
 from ...ir.kernel import Access, over
 from ...ir.reductions import REDUCTION_OPS

@@ -4,7 +4,7 @@ walked along by a loop while the others are held.
 
 import math
 
-from ...base.hardware import Hardware
+from ...cost.hardware import Hardware
 from ...ir.kernel import over
 from ...ir.sizes import ceil_power, floor_power
 from ...ir.tile import Axis, Tile

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from ...base.hardware import Hardware
+from ...cost.hardware import Hardware
 from ...index import Expr, const, offset
 from ...ir.kernel import Access, Kernel
 from ...ir.layout import TensorSpec

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import field, replace
 
 from ...base.dataclass import dataclass
-from ...base.hardware import Hardware
+from ...cost.hardware import Hardware
 from ...index import Expr, const, parse, simplify, solve
 from ...ir.dialects.tt_types import element_of
 from ...ir.kernel import Kernel, strings, takes_others

@@ -35,7 +35,7 @@ from ...analysis.fusion.graph import GroupGraph
 from ...analysis.fusion.measured import Measurement, PairKeys, measurements_text, read_measurements
 from ...analysis.fusion.near_limit import may_measure, saved_part
 from ...base.dataclass import dataclass
-from ...base.hardware import Hardware, hardware_named
+from ...cost.hardware import Hardware, hardware_named
 from ...mlir import ir
 from ...runtime.cache.cache_folder import CacheFolder
 from ...runtime.gpu.load import PlanKernel

@@ -23,9 +23,9 @@ from ....passes.plan_memory import PlanMemory
 from ...analysis.kernel.shape import KernelShape
 from ...analysis.tiling.candidates import kernel_key, tiles_to_try
 from ...base.dataclass import dataclass
-from ...base.hardware import Hardware, hardware_named
 from ...base.remarks import Remarks
 from ...codegen.launches import kernel_sources
+from ...cost.hardware import Hardware, hardware_named
 from ...index import parse
 from ...ir.kernel import Kernel, is_kernel, is_tiled, kernel_ties, named_sizes, string, strings
 from ...ir.layout import TensorSpec

@@ -18,7 +18,7 @@ After, with the keys in n parts and the queries of all heads that share keys as 
 
 Scores and sums are float32, as they are inside of a kernel, and a row without keys is 0, as it is there.
 
-It fires on a GPU where ``base/attention_cost.py`` estimates that this takes less time: it says what was
+It fires on a GPU where ``cost/attention.py`` estimates that this takes less time: it says what was
 measured.  It does not fire without a mask, as the call splits keys then; for a mask that is causal or needs a
 gradient, with dropout, where gradients are asked for, under autocast, where algorithms must be deterministic,
 nor for sizes that are unknown while compiling.
@@ -37,9 +37,9 @@ from torch import Tensor
 from torch.fx import Graph, GraphModule, Node
 from torch.nn import functional as F
 
-from ...base.attention_cost import MaskedAttention
 from ...base.dataclass import dataclass
-from ...base.hardware import PRESETS, Hardware, device_hardware
+from ...cost.attention import MaskedAttention
+from ...cost.hardware import PRESETS, Hardware, device_hardware
 from ...fx.new_node import new_node
 from ..rewriting import rewrite
 from .attention_masks import attention_arguments

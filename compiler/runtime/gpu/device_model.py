@@ -3,7 +3,7 @@
 import torch
 
 from ...base.errors import UnsupportedDevice
-from ...base.hardware import device_hardware
+from ...cost.hardware import device_hardware
 from ..kernels.cubin import OLDEST_ARCH, Target
 
 

@@ -9,7 +9,7 @@ from torch.utils.flop_counter import FlopCounterMode
 from fuse_mlir.bench.cases import GRAPHS
 from fuse_mlir.compiler.analysis.cost.estimate import Estimate
 from fuse_mlir.compiler.analysis.cost.traffic import Traffic
-from fuse_mlir.compiler.base.hardware import hardware_named
+from fuse_mlir.compiler.cost.hardware import hardware_named
 from fuse_mlir.compiler.ir.context import make_context
 from fuse_mlir.compiler.mlir import ir
 

@@ -11,7 +11,7 @@ from fuse_mlir.compiler.analysis.fusion.form import Limits
 from fuse_mlir.compiler.analysis.fusion.graph import GroupGraph
 from fuse_mlir.compiler.analysis.fusion.rules import Candidate, judge
 from fuse_mlir.compiler.analysis.fusion.score import kernel_microseconds, pays
-from fuse_mlir.compiler.base.hardware import PRESETS
+from fuse_mlir.compiler.cost.hardware import PRESETS
 from fuse_mlir.compiler.ir.context import make_context
 from fuse_mlir.compiler.mlir import ir
 

@@ -6,9 +6,9 @@ from torch.fx.experimental.proxy_tensor import make_fx
 
 from fuse_mlir.compiler.analysis.fusion.walk import Walk
 from fuse_mlir.compiler.analysis.kernel.shares import equal_shares, walk_shares
-from fuse_mlir.compiler.base.hardware import hardware_named
 from fuse_mlir.compiler.base.remarks import Remarks
 from fuse_mlir.compiler.codegen.launches import kernel_sources
+from fuse_mlir.compiler.cost.hardware import hardware_named
 from fuse_mlir.compiler.frontend.autograd.decompositions import decomposition_table
 from fuse_mlir.compiler.frontend.importer.importer import import_graph
 from fuse_mlir.compiler.ir.context import make_context

@@ -13,7 +13,7 @@ from fuse_mlir.compiler.analysis.contraction.held import (
     peak_columns,
 )
 from fuse_mlir.compiler.analysis.contraction.tiles import ProductForm
-from fuse_mlir.compiler.base.hardware import PRESETS
+from fuse_mlir.compiler.cost.hardware import PRESETS
 
 H200 = PRESETS["h200"]
 EXTENTS = dict.fromkeys("abcde", 64)

@@ -15,7 +15,7 @@ from fuse_mlir.compiler.analysis.fusion.measured import (
 )
 from fuse_mlir.compiler.analysis.fusion.near_limit import NEAR, may_measure, saved_part
 from fuse_mlir.compiler.analysis.fusion.score import Gain
-from fuse_mlir.compiler.base.hardware import hardware_named
+from fuse_mlir.compiler.cost.hardware import hardware_named
 from fuse_mlir.compiler.ir.context import make_context
 from fuse_mlir.compiler.mlir import ir
 

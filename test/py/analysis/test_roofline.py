@@ -20,7 +20,7 @@ from fuse_mlir.compiler.analysis.contraction.tiles import (
     microseconds,
     planned,
 )
-from fuse_mlir.compiler.base.hardware import PRESETS, Hardware
+from fuse_mlir.compiler.cost.hardware import PRESETS, Hardware
 
 H200 = PRESETS["h200"]
 

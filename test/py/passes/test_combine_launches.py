@@ -11,9 +11,9 @@ from compiling import Compiled, check, cloned
 from fuse_mlir.bench.models.optimizers import AdamStep
 from fuse_mlir.compiler.analysis.program.dependences import check_order
 from fuse_mlir.compiler.analysis.program.launch_groups import MOST_LAUNCHES, Part
-from fuse_mlir.compiler.base.hardware import PRESETS
 from fuse_mlir.compiler.base.remarks import Remarks
 from fuse_mlir.compiler.codegen.launches import KernelSource, kernel_sources
+from fuse_mlir.compiler.cost.hardware import PRESETS
 from fuse_mlir.compiler.ir.context import make_context
 from fuse_mlir.compiler.mlir import ir
 from fuse_mlir.compiler.runtime.errors import DeviceAssertError

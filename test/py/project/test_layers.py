@@ -23,6 +23,7 @@ LAYERS = {
     "fuse_mlir.compiler.base.dataclass": -1,  # how all others make their dataclasses
     "fuse_mlir.compiler.mlir": 0,  # which MLIR bindings there are
     "fuse_mlir.compiler.index": 0,
+    "fuse_mlir.compiler.cost": 0,  # base has launches with their estimates
     "fuse_mlir.compiler.base": 1,
     "fuse_mlir.compiler.ir.dialects": 1,
     "fuse_mlir.compiler.ir": 2,

@@ -8,7 +8,7 @@ import pytest
 import torch
 from compiling import Compiled
 
-from fuse_mlir.compiler.base.hardware import PRESETS
+from fuse_mlir.compiler.cost.hardware import PRESETS
 from fuse_mlir.compiler.report.schedule import schedule_of
 from fuse_mlir.compiler.report.schedule_svg import SIGNS, amount, draw_schedule, duration
 

@@ -9,8 +9,8 @@ from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.fx import Graph, GraphModule
 from torch.nn import functional as F
 
-from fuse_mlir.compiler.base.attention_cost import MaskedAttention
-from fuse_mlir.compiler.base.hardware import PRESETS
+from fuse_mlir.compiler.cost.attention import MaskedAttention
+from fuse_mlir.compiler.cost.hardware import PRESETS
 from fuse_mlir.compiler.fx.new_node import new_node
 from fuse_mlir.compiler.rewrites.captured.attention_splits import (
     KeySplit,

@@ -9,7 +9,7 @@ from made_up_gpu import CARDS, card, made_up_gpu
 
 import fuse_mlir
 from fuse_mlir.compiler.base.errors import UnsupportedDevice
-from fuse_mlir.compiler.base.hardware import PRESETS, Hardware, hardware_named, with_settings
+from fuse_mlir.compiler.cost.hardware import PRESETS, Hardware, hardware_named, with_settings
 from fuse_mlir.compiler.driver.program_cache import program_key
 from fuse_mlir.compiler.frontend.importer import state
 from fuse_mlir.compiler.runtime.gpu import device_model

@@ -9,7 +9,7 @@ is 26.5 GB/s for each of its 32 programs, and 3350 GB/s over 132 multiprocessors
 kernels of the spelled-out form, which read all keys and values once, take 0.090 ms.
 """
 
-from .dataclass import dataclass
+from ..base.dataclass import dataclass
 from .hardware import Hardware
 
 #: What kernels over parts of the keys reach of the bandwidth, beside their launches.

@@ -15,7 +15,7 @@ from collections.abc import Mapping
 from dataclasses import fields, replace
 from typing import Any
 
-from .dataclass import dataclass
+from ..base.dataclass import dataclass
 
 
 @dataclass(frozen=True)

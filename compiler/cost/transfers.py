@@ -14,7 +14,7 @@ protocols are those of NCCL's tuning model (``src/graph/tuning.cc``), the bandwi
 
 from typing import Literal
 
-from .dataclass import dataclass
+from ..base.dataclass import dataclass
 from .hardware import Link
 
 #: What a collective does with the bytes.
