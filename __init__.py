@@ -1,4 +1,4 @@
-"""fuse-mlir: a torch.compile backend in which every decision is an MLIR pass.
+"""fuse-mlir: a torch.compile backend on MLIR and Triton whose decisions can be read, run alone and tested.
 
 ``import fuse_mlir`` imports neither torch nor MLIR.  ``fuse_mlir.backend`` is the backend itself, for
 ``torch.compile(model, backend=fuse_mlir.backend)``; where the distribution is installed, ``backend="fuse"``

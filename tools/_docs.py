@@ -1,5 +1,5 @@
-"""The generated pages: docs/passes.md from the docstrings of the passes, docs/dialect.md from those of the
-dialects (``_dialect_docs.py``).
+"""The generated pages: docs/passes.md from the docstrings of the passes; the others have a module each
+(``_dialect_docs.py``, ``_options_docs.py``, ``_private_names.py``, ``_rewrite_docs.py``).
 """
 
 import dataclasses
@@ -16,6 +16,7 @@ from ..passes.registry import PASSES
 from ._dialect_docs import dialect_page
 from ._listing import summary
 from ._markdown import markdown, table
+from ._options_docs import options_page
 from ._private_names import names_page
 from ._rewrite_docs import rewrites_page
 
@@ -34,6 +35,7 @@ def documents(folder: Path) -> dict[Path, str]:
         folder / "passes.md": passes_page(),
         folder / "dialect.md": dialect_page(_HEADER, folder.parent),
         folder / "rewrites.md": rewrites_page(_HEADER),
+        folder / "options.md": options_page(_HEADER),
         folder / "private-names.md": names_page(_NAMES_HEADER, folder.parent),
     }
 

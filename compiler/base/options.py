@@ -222,7 +222,7 @@ class Options:
                 known = _nearest(name, hints) or f"; it has {', '.join(hints)}"
                 raise OptionError(f"unknown option '{name}' of the fuse backend{known}")
             if not _fits(value, hints[name]):
-                raise OptionError(f"option '{name}' takes {_describe(hints[name])}, got {value!r}")
+                raise OptionError(f"option '{name}' takes {describe(hints[name])}, got {value!r}")
             if hints[name] in (int, float) and not value >= 0:  # a count or seconds, and no NaN
                 raise OptionError(f"option '{name}' is at least 0, got {value!r}")
             given[name] = value
@@ -318,12 +318,13 @@ def _fits(value: Any, hint: Any) -> bool:
     return isinstance(value, hint)
 
 
-def _describe(hint: Any) -> str:
+def describe(hint: Any) -> str:
+    """The values that an option with this type takes, in words."""
     origin = typing.get_origin(hint)
     if origin is Literal:
         return " or ".join(map(repr, typing.get_args(hint)))
     if origin in (typing.Union, types.UnionType):
-        return " or ".join(_describe(part) for part in typing.get_args(hint))
+        return " or ".join(describe(part) for part in typing.get_args(hint))
     if origin is not None:
         return "a function"
     if hint is type(None):

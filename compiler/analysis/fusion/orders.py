@@ -55,7 +55,7 @@ def walk_of(t: FusionTrial, one: frozenset[str], other: frozenset[str]) -> Walk 
     if width > most:
         return f"registers hold rows of at most {most} elements, not of {width}"
     walk = Walk(height, width, max((spec.element_bytes for spec in reads), default=1), 4 * sums * width)
-    return walk if _ends_with(plan, column) else "something needs whole sums of columns"
+    return walk if _ends_with(plan, column) else "a later op needs the finished column sums"
 
 
 def _visits_again(plan: FusionPlan, row: frozenset[str], column: frozenset[str]) -> bool:

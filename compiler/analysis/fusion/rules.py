@@ -108,7 +108,15 @@ def size(c: Candidate) -> Refusal | None:
         ("scalar_ops", ops),  # not `ops`: that names the locations of a remark
         ("max_ops", c.limits.ops),
     )
-    return Refusal("size", "the fused kernel would exceed a limit of its size: raise that limit", numbers)
+    exceeded = [
+        f"{limit}={most}"
+        for limit, found, most in (
+            ("max-accesses", accesses, c.limits.accesses),
+            ("max-ops", ops, c.limits.ops),
+        )
+        if found > most
+    ]
+    return Refusal("size", f"the fused kernel would exceed {' and '.join(exceeded)}", numbers)
 
 
 def cycle(c: Candidate) -> Refusal | None:
@@ -201,7 +209,7 @@ def common_block(t: FusionTrial) -> Refusal | None:
     tiles = [p for p in products_of(t.planned) if all(t.points(side) > FEW for side in p.sides)]
     if t.holds or len(tiles) < 2 or have_block(tiles):
         return None
-    return Refusal("products", "no dims are the rows of each product while others are the columns of each")
+    return Refusal("products", "the products share no row dim and column dim")
 
 
 def lost_parallelism(t: FusionTrial) -> Refusal | None:

@@ -91,7 +91,7 @@ module attributes {fuse.device = "cpu"} {
 // CHECK-LABEL: func.func @main
 // CHECK-NOT: fuse.group
 // CHECK: return
-// REMARK: missed: fuse-horizontal: products: {{.*}} stay apart: no dims are the rows of each product while others are the columns of each
+// REMARK: missed: fuse-horizontal: products: {{.*}} stay apart: the products share no row dim and column dim
 module attributes {fuse.device = "cpu"} {
   func.func @main(%q: tensor<16x24x64xbf16>, %k: tensor<16x24x64xbf16>, %w: tensor<24x24x64xbf16>) -> (tensor<16x24x24xbf16>, tensor<16x24x24xbf16>) {
     %o0 = "fuse.empty"() {syms = []} : () -> tensor<16x24x24xbf16>

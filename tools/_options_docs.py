@@ -1,0 +1,56 @@
+"""docs/options.md: the options of the backend, from the docstring and the fields of ``Options``."""
+
+import dataclasses
+import inspect
+import os
+import re
+import typing
+
+from ..compiler.base.options import MODES, Options, describe
+from ._markdown import markdown
+
+_INTRODUCTION = """\
+# Options
+
+`torch.compile(model, backend="fuse", options={...})` takes these. An unknown name is an `OptionError` that
+names the nearest one, and so is a value of the wrong type. `mode=` sets some of them:
+
+"""
+
+
+def options_page(header: str) -> str:
+    """The modes, then a section for each option: its values, its default, what it does."""
+    lines = [*_INTRODUCTION.splitlines()]
+    for mode, given in MODES.items():
+        lines.append(f"- `{mode}`: " + (", ".join(f"`{k}={v}`" for k, v in given.items()) or "all defaults"))
+    defaults, hints = _defaults(), typing.get_type_hints(Options)
+    described = _descriptions()
+    for field in dataclasses.fields(Options):
+        lines += [
+            "",
+            f"## {field.name}",
+            f"Takes {describe(hints[field.name])}; the default is {getattr(defaults, field.name)!r}.",
+            "",
+            markdown(described[field.name]),
+        ]
+    return header + "\n".join(lines) + "\n"
+
+
+def _defaults() -> Options:
+    """The defaults where the environment says nothing."""
+    said = {name: os.environ.pop(name) for name in list(os.environ) if name.startswith("FUSE_MLIR_")}
+    try:
+        return Options()
+    finally:
+        os.environ.update(said)
+
+
+def _descriptions() -> dict[str, str]:
+    """What the docstring says of each option; paragraphs start at its margin with ``name: ``."""
+    text = inspect.cleandoc(Options.__doc__ or "")
+    found = re.findall(r"^(\w+): (.*?)(?=^\w+: |\Z)", text, re.MULTILINE | re.DOTALL)
+    return {name: _sentence("\n".join(map(str.strip, body.splitlines()))) for name, body in found}
+
+
+def _sentence(text: str) -> str:
+    return text[:1].upper() + text[1:]
