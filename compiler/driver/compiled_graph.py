@@ -8,6 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
+from ...logs import wanted
+from ...logs.plan import log as plan_log
+from ...logs.remarks import log as remarks_log
+from ...logs.schedule import log as schedule_log
 from ..base.dataclass import dataclass
 from ..base.options import Options
 from ..base.timing import PassTime, Timing
@@ -129,22 +133,24 @@ def report(compiled: CompiledGraph, options: Options) -> None:
         log.info("%s: %d CUDA graphs, %d calls run between them", compiled.name, recorded, between)
         for call in compiled.unrecorded:
             log.info("%s: not recorded: %s", compiled.name, call)
-    if log.isEnabledFor(logging.DEBUG):
-        _report_all(compiled, options)
+    _report_texts(compiled, options)
     if options.remarks != "none":
         log.info("%s", compiled.remarks.render(options.remarks))
     if options.on_compiled is not None:
         options.on_compiled(compiled)
 
 
-def _report_all(compiled: CompiledGraph, options: Options) -> None:
-    for number, launch in enumerate(compiled.launches):
-        log.debug("%s: launch %d: %s", compiled.name, number, launch)
-    log.debug("%s: the module that runs:\n%s", compiled.name, compiled.module)
-    if compiled.source:
-        log.debug("%s: the program that launches it:\n%s", compiled.name, compiled.source)
-    if options.remarks == "none":
-        log.debug("%s: remarks:\n%s", compiled.name, compiled.remarks.render("text"))
+def _report_texts(compiled: CompiledGraph, options: Options) -> None:
+    """Writes the long texts for which somebody listens, each to a logger of its own (``fuse_mlir.logs``)."""
+    if level := wanted(schedule_log):
+        for number, launch in enumerate(compiled.launches):
+            schedule_log.log(level, "%s: launch %d: %s", compiled.name, number, launch)
+    if log.isEnabledFor(logging.DEBUG):
+        log.debug("%s: the module that runs:\n%s", compiled.name, compiled.module)
+    if (level := wanted(plan_log)) and compiled.source:
+        plan_log.log(level, "%s: the program that launches it:\n%s", compiled.name, compiled.source)
+    if (level := wanted(remarks_log)) and options.remarks == "none":
+        remarks_log.log(level, "%s: remarks:\n%s", compiled.name, compiled.remarks.render("text"))
 
 
 __all__ = ["GraphFacts", "compiled_graph", "report"]

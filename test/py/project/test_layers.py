@@ -21,6 +21,7 @@ from repository import ROOT
 # on top are the public face, beside the backend that they hand out.
 LAYERS = {
     "fuse_mlir.compiler.base.dataclass": -1,  # how all others make their dataclasses
+    "fuse_mlir.logs": 0,
     "fuse_mlir.compiler.mlir": 0,  # which MLIR bindings there are
     "fuse_mlir.compiler.index": 0,
     "fuse_mlir.compiler.cost": 0,  # base has launches with their estimates
@@ -170,7 +171,7 @@ def torch_in_torch_free(sources: dict[str, str]) -> list[str]:
 
 def absolute_imports(sources: dict[str, str]) -> list[str]:
     """The imports of our own modules by absolute name: the package's name is the installation's business."""
-    ours = (PACKAGE, "compiler", "passes", "tools")
+    ours = (PACKAGE, "compiler", "logs", "passes", "tools")
     return [
         f"{module}:{item.line} imports {item.target}: use a relative import"
         for module in sources
