@@ -249,9 +249,9 @@ def test_sums_beside_a_walk_join_it_where_that_is_no_slower():
             "at most 8192 elements, not of 9000",
         ),
         (lambda x: (x.cumsum(1), x.sum(0)), (2112, 256), "one of them scans"),
-        (lambda x: (x.sum(1), x.sum(0).square().sum()), (2112, 256), "whole sums"),
+        (lambda x: (x.sum(1), x.sum(0).square().sum()), (2112, 256), "finished column sums"),
     ],
-    ids=["long", "long and visited again", "scan", "whole sums"],
+    ids=["long", "long and visited again", "scan", "finished column sums"],
 )
 def test_why_there_is_no_walk(function, shape, why):
     _, remarks = compiled(function, torch.empty(*shape), level="scheduled")
