@@ -10,7 +10,7 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from fuse_mlir.compiler.analysis.contraction import held
-from fuse_mlir.compiler.base import hardware
+from fuse_mlir.compiler.cost import hardware
 
 
 def softmax_chain(x: Tensor, w: Tensor, v: Tensor) -> Tensor:

@@ -8,7 +8,7 @@ from compiling import check
 from torch.nn import functional as F
 
 from fuse_mlir.compiler.analysis.contraction import tiles
-from fuse_mlir.compiler.base import hardware
+from fuse_mlir.compiler.cost import hardware
 
 M, N, K = 104, 136, 136
 #: Functions of x, w and s, and the sizes of x and w.

@@ -13,8 +13,8 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from fuse_mlir.compiler.analysis.contraction import chains, wide
-from fuse_mlir.compiler.base import hardware
 from fuse_mlir.compiler.base.remarks import Remarks
+from fuse_mlir.compiler.cost import hardware
 from fuse_mlir.compiler.mlir import ir
 from fuse_mlir.passes.manager import PassManager
 from fuse_mlir.passes.pipeline import default_pipeline
