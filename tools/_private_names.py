@@ -90,6 +90,11 @@ PRIVATE_NAMES: tuple[Names, ...] = (
     Names("torch._functorch.config", " patch", "setting the attribute, and setting it back"),
     Names("torch._functorch.config", "get_hash", "cache no captured graph"),
     Names("torch._functorch.config", "joint_custom_pass", "it need not be in keys"),
+    Names(
+        "torch._functorch.config",
+        "activation_memory_budget_runtime_estimator activation_memory_budget_solver",
+        "they need not be in keys",
+    ),
     Names("torch._functorch.config", "cse graphsafe_rng_functionalization", "it need not be switched off"),
     Names(
         "torch._functorch.partitioners",

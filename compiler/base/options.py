@@ -14,6 +14,8 @@ from .dataclass import dataclass
 
 #: Values of the option ``rounding``.
 Rounding = Literal["eager", "float32"]
+#: Values of the option ``random``.
+Random = Literal["generated", "torch"]
 #: Values of the option ``products``.
 Products = Literal["auto", "library", "generated"]
 #: Values of the option ``user_kernels``.
@@ -104,6 +106,9 @@ class Options:
         rounded number, as in eager mode.  Inductor's ``emulate_precision_casts`` is False and True for these.
         With both, values in memory have their dtype.  Casts of the program round, and so does what decides an
         integer or a bool.
+    random: ``generated`` draws random numbers in kernels; seeds repeat them, but they are not eager mode's.
+        ``torch`` draws those of eager mode, by torch's ops.  Inductor's ``fallback_random`` is False and True
+        for these.
     fp_fusion: a product and a sum of a kernel become one instruction with one rounding (Triton's
         ``enable_fp_fusion``, which is off by default from Triton 3.10 on).  False rounds twice, as eager does
         where these are two ops.
@@ -178,6 +183,7 @@ class Options:
     collectives: Collectives = "overlap"
     flex_attention: Literal["auto", "inductor", "eager"] = "auto"
     rounding: Rounding = DEFAULT_ROUNDING
+    random: Random = "generated"
     fp_fusion: bool = True
     fx_pass: Callable[..., Any] | None = None
     on_compiled: Callable[..., Any] | None = None

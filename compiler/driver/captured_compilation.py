@@ -123,7 +123,7 @@ class CapturedCompilation:
             bw_compiler=self.compile_backward,
             inference_compiler=self.compile_inference,
             partition_fn=self.cut,
-            decompositions=decomposition_table(self._facts.differentiated),
+            decompositions=decomposition_table(self._facts.differentiated, self._options.random),
             keep_inference_input_mutations=True,
         )
         how = {

@@ -158,6 +158,7 @@ def _import(request: Request) -> ImportedGraph:
             device=request.device,
             strict=options.strict,
             recovers=options.recovers,
+            random=options.random,
             given=request.name == "backward",
         )
     request.remarks.items += imported.remarks.items

@@ -44,7 +44,7 @@ def captured_text(gm: fx.GraphModule, example_inputs: Sequence[Any]) -> str:
     for node in gm.graph.nodes:
         value, kwargs = node.meta.get("example_value"), node.kwargs
         _require_static(value)
-        if "recompute" in node.meta:
+        if "recompute" in node.meta or node.meta.get("custom"):  # a budget of memory is such a note
             raise NotCacheable("a choice of what is computed again")
         if node.op == "placeholder":
             target = _placeholder(next(examples), value, node.name, storages, writer)

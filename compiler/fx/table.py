@@ -76,6 +76,11 @@ class Refused(Exception):
     """
 
 
+def draws(target: Any) -> bool:
+    """Whether an FX target is an op that draws random numbers."""
+    return isinstance(target, torch._ops.OpOverload) and torch.Tag.nondeterministic_seeded in target.tags
+
+
 def target_name(target: Any) -> str:
     """How the table and ``fuse.extern`` call an FX target: ``aten.mm.default``, ``operator.add``,
     ``higher_order.cond``.

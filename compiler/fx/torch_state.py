@@ -49,6 +49,8 @@ def torch_state() -> str:
         functorch_config.get_hash().hex(),
         inductor_config.get_hash().hex(),
         getattr(functorch_config, "joint_custom_pass", None),
+        functorch_config.activation_memory_budget_runtime_estimator,  # no hash has the two
+        functorch_config.activation_memory_budget_solver,
         [type(mode).__qualname__ for mode in torch.overrides._get_current_function_mode_stack()],
     )
     return " ".join(map(str, settings))
@@ -90,6 +92,7 @@ def rounds_float32(convolution: bool) -> bool:
 #: Switch -> (the values that ask for it, the options that keep its promise).
 HONOURED: Mapping[str, tuple[frozenset[Any], Mapping[str, Any]]] = {
     "emulate_precision_casts": (frozenset({True}), {"rounding": "eager"}),
+    "fallback_random": (frozenset({True}), {"random": "torch"}),
 }
 
 #: Switch -> (the values that promise nothing, what this compiler does instead).

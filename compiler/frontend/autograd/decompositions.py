@@ -16,7 +16,9 @@ from typing import Any
 import torch
 from torch.utils._python_dispatch import _disable_current_modes
 
+from ...base.options import Random
 from ...fx.eager_dtypes import computed_in, lacks_kernel
+from ...fx.table import draws
 from . import bags, distances, fake_quantize, histograms, lists, paddings, segments
 
 #: reason -> packets of ``torch.ops.aten``.
@@ -192,13 +194,18 @@ OF_INDUCTOR = frozenset({
 })  # fmt: skip
 
 
-def decomposition_table(differentiated: bool = True) -> dict[torch._ops.OperatorBase, Callable[..., Any]]:
+def decomposition_table(
+    differentiated: bool = True, random: Random = "generated"
+) -> dict[torch._ops.OperatorBase, Callable[..., Any]]:
     """Overload -> function, for ``aot_autograd(decompositions=...)``.  Packets that this torch lacks are
     left out.  Inductor's table, which takes as long to make as a small graph to compile, is read when an op
-    of ``OF_INDUCTOR`` is met.  ``differentiated``: whether autograd records the graph.
+    of ``OF_INDUCTOR`` is met.  ``differentiated``: whether autograd records the graph.  ``random``: as the
+    option; no op that draws is decomposed where torch draws.
     """
     registered = sys.modules.get(_QUANTISED_MODULE)  # else no graph has such an op
     table = _of_aten() if registered is None else {**_of_aten(), **_quantised(registered)}
+    if random == "torch":
+        table = {overload: function for overload, function in table.items() if not draws(overload)}
     if differentiated:
         return table
     whole = {overload for packet in FOR_GRADIENTS for overload in overloads(packet)}

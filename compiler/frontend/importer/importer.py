@@ -17,6 +17,7 @@ from torch.utils import _pytree as pytree
 
 from ...base.dataclass import dataclass
 from ...base.errors import BuilderFailed
+from ...base.options import Random
 from ...base.remarks import Remarks
 from ...fx.roundings import round_what_decides
 from ...fx.template_answers import settle_sizes
@@ -61,13 +62,14 @@ def import_graph(
     device: str,
     strict: bool = False,
     recovers: bool = False,
+    random: Random = "generated",
     given: bool = False,
 ) -> ImportedGraph:
     """Imports ``gm``.  Shapes, strides and dtypes come from ``node.meta["val"]``, for placeholders without
     it from ``example_inputs``.
 
-    ``device`` is the module's: ``"cpu"`` or ``"cuda:0"``.  ``given``: the caller gives up the arguments
-    (attribute ``fuse.given``).  Raises ImportGraphError
+    ``device`` is the module's: ``"cpu"`` or ``"cuda:0"``.  ``random``: as the option.  ``given``: the caller
+    gives up the arguments (attribute ``fuse.given``).  Raises ImportGraphError
     (compiler/base/errors.py) for what a module cannot hold, and with ``strict`` UnsupportedOp for whatever
     would fall back.  An exception
     that a builder should not raise is raised, unless the import ``recovers``: it begins again, so that
@@ -78,7 +80,7 @@ def import_graph(
     failed: dict[str, str] = {}
     while True:
         try:
-            state = ImportState(gm, context, device, strict, failed)
+            state = ImportState(gm, context, device, strict, failed, random)
             imported = _import(state, example_inputs)
             if given:
                 state.builder.main.attributes["fuse.given"] = state.builder.unit

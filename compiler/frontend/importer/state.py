@@ -16,6 +16,7 @@ from torch.utils import _pytree as pytree
 from ...base.dataclass import dataclass
 from ...base.errors import MissingValue, ReadAfterMutation, UnsupportedDtype, UnsupportedOp, UnsupportedValue
 from ...base.launch import line_text
+from ...base.options import Random
 from ...base.remarks import Remarks
 from ...fx.collectives import reads_until
 from ...fx.frames import describe, user_line
@@ -55,8 +56,9 @@ class ImportState:
     """The state of one import of the graph ``gm`` into a module on ``device`` (``"cpu"``, ``"cuda:0"``).
 
     strict: what would fall back is an error.  failed: the ops whose builder failed when this import was tried
-    before, and how.  objects: what extern ops take that MLIR cannot hold, by name.  outer_sizes: of a
-    sub-graph, the sizes that it takes from the graph around it, with their bounds; None otherwise.
+    before, and how.  random: as the option.  objects: what extern ops take that MLIR cannot hold, by name.
+    outer_sizes: of a sub-graph, the sizes that it takes from the graph around it, with their bounds; None
+    otherwise.
     """
 
     gm: fx.GraphModule
@@ -64,6 +66,7 @@ class ImportState:
     device: str
     strict: bool
     failed: dict[str, str] = field(default_factory=dict)
+    random: Random = "generated"
     objects: dict[str, Any] = field(default_factory=dict)
     outer_sizes: Mapping[str, dict[str, ir.Attribute]] | None = None
     fallbacks: list[Fallback] = field(default_factory=list)

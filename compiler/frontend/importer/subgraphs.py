@@ -90,7 +90,8 @@ def _import(
     state, outer = call.state, list[str]()
     while True:
         nested = ImportState(
-            gm, state.context, state.device, state.strict, state.failed, objects=dict(state.objects),
+            gm, state.context, state.device, state.strict, state.failed, state.random,
+            objects=dict(state.objects),
             outer_sizes={name: state.builder.symbol_attributes[name] for name in outer},
         )  # fmt: skip
         try:

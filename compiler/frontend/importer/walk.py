@@ -27,7 +27,7 @@ from torch import fx
 from ...base.errors import BuilderFailed, CompileError, UnsupportedDtype, UnsupportedSize, UnsupportedValue
 from ...fx.frames import describe
 from ...fx.graph_text import held
-from ...fx.table import BY_KIND, KEPT_WHOLE, LOWERINGS, Refused, target_name
+from ...fx.table import BY_KIND, KEPT_WHOLE, LOWERINGS, Refused, draws, target_name
 from ...fx.templates import template_of
 from .call import Call
 from .extern import call_extern
@@ -77,6 +77,8 @@ def import_node(state: ImportState, node: fx.Node) -> Any:
     name = target_name(node.target)
     if name.startswith(_QUANTIZED):
         raise UnsupportedDtype(name=describe(node), dtype="a quantised type")
+    if state.random == "torch" and draws(node.target):
+        return call_extern(state, node, name, location)
     lowering = LOWERINGS.get(name) if template_of(node) is None else BY_KIND["template"]
     if node.meta.get("unbacked_bindings") and not (lowering is not None and lowering.sizes):
         lowering = None  # the size of its result is known when it has run

@@ -285,6 +285,8 @@ STATES: dict[str, Callable[[], Any]] = {
     "convolutions in TF32": lambda: switched(torch.backends.cudnn.conv, "fp32_precision", "ieee"),
     "16-bit sums": lambda: switched(MATMUL, "allow_bf16_reduced_precision_reduction", False),
     "functorch": lambda: torch._functorch.config.patch(functionalize_rng_ops=True),
+    "budget of memory": lambda: torch._functorch.config.patch(activation_memory_budget=0.5),
+    "how it is spent": lambda: torch._functorch.config.patch(activation_memory_budget_solver="greedy"),
     "inductor": lambda: torch._inductor.config.patch(fallback_random=True),
     "deterministic": lambda: changed(
         torch.are_deterministic_algorithms_enabled, torch.use_deterministic_algorithms, True
