@@ -12,11 +12,13 @@ import torch
 
 from .base.collector import collector_paused
 from .base.options import Options
+from .base.timing import stage
 from .base.versions import note_versions
 from .driver.cache_hit import hit_of_captured
 from .driver.profiler_range import leave_out_range
 from .driver.request import algorithms_of
 from .fx.torch_state import with_torch_switches
+from .report.watching import watch_stages
 from .runtime.cache.places import check_cache_dir
 
 __all__ = ["fuse"]
@@ -37,7 +39,8 @@ def fuse(
     check_cache_dir(chosen)
     if not chosen.profiler_range:
         leave_out_range()
-    with algorithms_of(chosen), collector_paused():
+    watch_stages(chosen)
+    with algorithms_of(chosen), collector_paused(), stage("captured", "compile"):
         found = hit_of_captured(gm, example_inputs, chosen)
         if found.call is not None:
             return found.call

@@ -11,7 +11,7 @@ from typing import Protocol
 
 from ..compiler.base.dataclass import dataclass
 from ..compiler.base.remarks import Remarks
-from ..compiler.base.timing import PassTime
+from ..compiler.base.timing import PassTime, expect_stages, stage
 from ..compiler.ir.nesting import nested_modules
 from ..compiler.mlir import ir
 from ..compiler.verifier.verifier import Verifier
@@ -51,26 +51,28 @@ class PassManager:
         verifier = Verifier()
         nested = bool(nested_modules(module))  # passes make none
         managers: dict[ir.Block, AnalysisManager] = {}  # by bodies, as passes change attributes of modules
+        expect_stages("pass", len(self.passes))
         with module.context, ir.Location.unknown(module.context):
             for number, p in enumerate(self.passes):
                 for observer in self.observers:
                     observer.before_pass(number, p, module)
-                start = self.clock()
-                parts = (*nested_modules(module), module) if nested else (module,)
-                managers = {m.body: managers.get(m.body) or AnalysisManager(m) for m in parts}
-                for analyses in managers.values():  # innermost first: a pass may erase the modules inside
-                    p.run_with(analyses.module, remarks, analyses)
-                    analyses.keep_only(p.preserves)
-                ran = self.clock()
-                verified = 0.0
-                if self.verify_each or number in self.checkpoints:
-                    verifier.verify(module)
-                    if self.verify_each:
-                        for part in nested_modules(module) if nested else ():
-                            managers[part.body].check()
-                        managers[module.body].check()
-                    verified = self.clock() - ran
-                self.times.append(PassTime(p.name, ran - start, verified))
+                with stage("pass", p.name):
+                    start = self.clock()
+                    parts = (*nested_modules(module), module) if nested else (module,)
+                    managers = {m.body: managers.get(m.body) or AnalysisManager(m) for m in parts}
+                    for analyses in managers.values():  # innermost first: a pass may erase the modules inside
+                        p.run_with(analyses.module, remarks, analyses)
+                        analyses.keep_only(p.preserves)
+                    ran = self.clock()
+                    verified = 0.0
+                    if self.verify_each or number in self.checkpoints:
+                        verifier.verify(module)
+                        if self.verify_each:
+                            for part in nested_modules(module) if nested else ():
+                                managers[part.body].check()
+                            managers[module.body].check()
+                        verified = self.clock() - ran
+                    self.times.append(PassTime(p.name, ran - start, verified))
                 for observer in self.observers:
                     observer.after_pass(number, p, module)
         return remarks

@@ -81,6 +81,7 @@ PRIVATE_NAMES: tuple[Names, ...] = (
         "profiler ranges end with the call of the backend",
     ),
     Names("torch._dynamo.config", " patch", "setting the attribute, and setting it back"),
+    Names("torch._dynamo.utils", "get_debug_dir", "the folder torch_compile_debug"),
     Names("torch._dynamo.source", "ConstantSource", "another source of a symbol of output='fx'"),
     Names(
         "torch._functorch._aot_autograd.schemas.OutputType",
@@ -105,6 +106,8 @@ PRIVATE_NAMES: tuple[Names, ...] = (
     Names(
         "torch._guards", "TracingContext TracingContext.try_get tracing", "torch.compiler has no other way"
     ),
+    Names("torch._logging", "trace_structured", "write nothing into torch's trace"),
+    Names("torch._logging._internal.trace_log", " handlers", "write nothing into torch's trace"),
     Names("torch._guards", "detect_fake_mode", "the mode of the first fake tensor among the values"),
     # ---- ops -----------------------------------------------------------------------------------------------
     Names(

@@ -128,6 +128,9 @@ class Options:
         them. Nothing that is there already is changed.
     remarks: ``text`` or ``yaml`` writes the remarks, which say what was decided and why, to the log at level
         INFO.  They are always on ``CompiledGraph.remarks``.
+    progress: on a terminal, say in one line what a compilation of more than two seconds is at, and at its end
+        what took the time.  Nothing is written where stderr is no terminal, in pytest, and by processes of a
+        job other than the first.
     execute: ``auto`` runs graphs on a CUDA device on the GPU, and others on the interpreter; ``interpreter``
         runs all on the interpreter.
     interpret_level: the level that the interpreter executes: ``graph``, ``scheduled``, ``tiled`` or
@@ -191,6 +194,7 @@ class Options:
     verify: Literal["levels", "on", "off", "numeric"] = field(default_factory=_verify_by_default)
     dump: str | Path | None = None
     remarks: Literal["none", "text", "yaml"] = "none"
+    progress: bool = True
     execute: Literal["auto", "interpreter"] = "auto"
     interpret_level: Literal["graph", "scheduled", "tiled", "planned"] = "scheduled"
     hardware: str = "auto"
@@ -292,6 +296,7 @@ class Options:
             "output",
             "dump",
             "remarks",
+            "progress",
             "cache",
             "cache_dir",
             "shared_cache_dir",

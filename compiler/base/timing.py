@@ -1,14 +1,62 @@
-"""Where the wall time of a run or a compilation went, as a tree; printed in the form of mlir-opt's report."""
+"""Where the wall time of a run or a compilation went, as a tree; printed in the form of mlir-opt's report.
 
-from collections.abc import Iterator
+Stages of a compilation are also told to ``WATCHERS`` as they begin and end: torch's trace
+(``report/torch_trace.py``) and the line on a terminal (``report/progress.py``).
+"""
+
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import field
 from time import perf_counter
-from typing import Any
+from typing import Any, Literal, Protocol
 
 from .dataclass import dataclass
 
 _RULE = "===" + "-" * 73 + "==="
+
+#: What a stage is: the work on one captured graph, that on one graph of AOTAutograd, a part of it, a pass,
+#: the compilation of a kernel, a search that measures.
+StageKind = Literal["captured", "graph", "part", "pass", "kernel", "search"]
+
+
+class StageWatcher(Protocol):
+    """Is told of stages, in the thread that they run in."""
+
+    def began(self, kind: StageKind, name: str) -> None:
+        """A stage began."""
+
+    def ended(self, kind: StageKind, name: str) -> None:
+        """It ended, also by an error."""
+
+    def expected(self, kind: StageKind, count: int) -> None:
+        """So many stages of a kind will run, besides those that were expected before."""
+
+
+#: Who is told of stages.  Nobody, as a rule; a stage then costs nothing.
+WATCHERS: list[StageWatcher] = []
+
+
+@contextmanager
+def stage(kind: StageKind, name: str | Callable[[], str]) -> Iterator[None]:
+    """Tells the watchers that what runs inside is a stage.  ``name``: called where somebody watches."""
+    watchers = [*WATCHERS]
+    if not watchers:
+        yield
+        return
+    text = name if isinstance(name, str) else name()
+    for watcher in watchers:
+        watcher.began(kind, text)
+    try:
+        yield
+    finally:
+        for watcher in watchers:
+            watcher.ended(kind, text)
+
+
+def expect_stages(kind: StageKind, count: int) -> None:
+    """Tells the watchers that so many stages of a kind will run."""
+    for watcher in [*WATCHERS]:
+        watcher.expected(kind, count)
 
 
 @dataclass
@@ -31,10 +79,11 @@ class Timing:
 
     @contextmanager
     def measured(self, name: str) -> Iterator[None]:
-        """Adds the time that the block takes to a part."""
+        """Adds the time that the block, a stage, takes to a part."""
         start = perf_counter()
         try:
-            yield
+            with stage("part", name):
+                yield
         finally:
             self.add(name, perf_counter() - start)
 

@@ -7,6 +7,7 @@ import re
 import sys
 import threading
 from collections.abc import Callable, Iterator
+from typing import TextIO
 
 _ERROR = re.compile(r"^(?:(?P<location>\S.*?):\s*)?error\s*:\s*(?P<message>.+)$", re.MULTILINE)
 _LOC = re.compile(r'^loc\("([^"]*)"(?=:\d+:\d+\)$)|(?<=\d)\)$')
@@ -75,6 +76,12 @@ def captured_stderr() -> Iterator[Callable[[], str]]:
             os.close(memory)
 
 
+def real_stderr() -> TextIO:
+    """A file of its own that writes to stderr, also while its descriptor is redirected."""
+    with _STDERR_LOCK:
+        return os.fdopen(os.dup(2), "w")
+
+
 def without_file(said: str) -> str:
     """What was said, with ``ttir`` for the path of a memory file."""
     return _MEMORY_FILE.sub("ttir", said)
@@ -86,4 +93,4 @@ def first_error(said: str) -> tuple[str, str] | None:
     return None if found is None else (_LOC.sub(r"\1", found["location"] or ""), found["message"].strip())
 
 
-__all__ = ["captured_stderr", "first_error", "memory_file", "without_file"]
+__all__ = ["captured_stderr", "first_error", "memory_file", "real_stderr", "without_file"]

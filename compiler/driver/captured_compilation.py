@@ -23,6 +23,7 @@ from ..frontend.autograd.stand_in import TrainingStep, training_step
 from ..frontend.user_kernels.facts import FactsStore
 from ..frontend.user_kernels.tracing import user_kernel_facts
 from ..fx.saved_strides import keep_saved_tensors, kept_strides, report_strides
+from ..report.torch_trace import TracedCapture, tracing
 from ..rewrites.stages import CAPTURED, switched_on
 from ..runtime.cache.places import cache_folder
 from ..runtime.overlapping_arguments import as_torch, with_overlaps
@@ -99,6 +100,8 @@ class CapturedCompilation:
         #: Remarks of rewrites before the graphs of AOTAutograd.  The first of these that is compiled gets
         #: them.
         self._remarks = Remarks()
+        #: For torch's trace, where there is one.
+        self._traced: TracedCapture | None = None
         #: What Dynamo calls where none of AOTAutograd's wrappers is needed.
         self._direct: Callable[..., Any] | None = None
         #: As ``mutated_inputs`` says.
@@ -111,6 +114,7 @@ class CapturedCompilation:
     def compile(self, gm: torch.fx.GraphModule, example_inputs: Sequence[Any]) -> Callable[..., Any]:
         """Rewrites the captured graph and hands it to AOTAutograd."""
         kind = "forward" if self._facts.differentiated else "inference"
+        self._traced = TracedCapture.of(gm) if tracing() else None
         try:
             CAPTURED.run(gm, switched_on(self._options, kind=kind, on_gpu=False), self._remarks)
         except ImportGraphError as reason:
@@ -213,6 +217,8 @@ class CapturedCompilation:
             kept = kept_strides(name, padded=self._options.output_strides == "padded")
             compiled = compile_graph(graph, inputs, self._options, name=name, kept=kept, remarks=remarks)
         report_strides(compiled.strides)
+        if self._traced is not None:
+            self._traced.trace_compiled(graph, compiled.launches)
         return compiled
 
 

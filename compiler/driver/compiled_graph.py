@@ -16,8 +16,10 @@ from ..base.dataclass import dataclass
 from ..base.options import Options
 from ..base.timing import PassTime, Timing
 from ..fx.graph_text import held
+from ..report.torch_trace import trace_json, trace_launches, trace_text, tracing
 from ..runtime.as_torch import run_fx
 from ..runtime.plans.plan import Plan
+from ..runtime.plans.plan_text import plan_text
 from .calling_convention import boxed
 from .program import Account, CompiledGraph, FinalModule, FxParts, Interface
 
@@ -134,6 +136,8 @@ def report(compiled: CompiledGraph, options: Options) -> None:
         for call in compiled.unrecorded:
             log.info("%s: not recorded: %s", compiled.name, call)
     _report_texts(compiled, options)
+    if tracing():
+        _trace(compiled)
     if options.remarks != "none":
         log.info("%s", compiled.remarks.render(options.remarks))
     if options.on_compiled is not None:
@@ -151,6 +155,20 @@ def _report_texts(compiled: CompiledGraph, options: Options) -> None:
         plan_log.log(level, "%s: the program that launches it:\n%s", compiled.name, compiled.source)
     if (level := wanted(remarks_log)) and options.remarks == "none":
         remarks_log.log(level, "%s: remarks:\n%s", compiled.name, compiled.remarks.render("text"))
+
+
+def _trace(compiled: CompiledGraph) -> None:
+    """Writes artifacts into torch's trace."""
+    prefix = f"fuse_{compiled.name}"
+    trace_text(f"{prefix}_remarks", lambda: compiled.remarks.render("text"))
+    trace_launches(compiled.launches)
+    if compiled.cached:  # else the passes have written it
+        trace_text(f"{prefix}_planned", lambda: str(compiled.module))
+    if compiled.plan is not None:
+        plan = compiled.plan
+        trace_text(f"{prefix}_plan", lambda: plan_text(plan))
+        trace_text(f"{prefix}_plan_source", lambda: compiled.source)
+    trace_json(f"{prefix}_compile_seconds", compiled.timing.tree)
 
 
 __all__ = ["GraphFacts", "compiled_graph", "report"]

@@ -10,7 +10,7 @@ from torch._subclasses.fake_tensor import unset_fake_temporarily
 from ..base.errors import CompilerFailed, ImportGraphError
 from ..base.options import Options
 from ..base.remarks import Remarks
-from ..base.timing import Timing
+from ..base.timing import Timing, stage
 from ..frontend.importer.interface import Fallback
 from ..fx.saved_strides import ALL_KEPT, KeptStrides, result_strides
 from ..rewrites.stages import GRAPH, KEYED, Switch, switched_on
@@ -53,9 +53,10 @@ def compile_graph(
     if options.fx_pass is not None:
         run_fx_pass(gm, options.fx_pass, name)
     request = Request.of(gm, example_inputs, options, name, kept, timing, told)
-    key, compiled = hit_of_graph(request)
-    if compiled is None:
-        compiled = _compile(request, key)
+    with stage("graph", name):
+        key, compiled = hit_of_graph(request)
+        if compiled is None:
+            compiled = _compile(request, key)
     if rebound:
         compiled.call = rebinding(compiled.call, rebound)
         compiled.strides = compiled.strides[len(rebound) :]

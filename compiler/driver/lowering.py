@@ -15,7 +15,7 @@ import torch
 from ...passes.manager import Observer, PassManager
 from ...passes.observers import DumpIR
 from ...passes.pass_base import Pass
-from ...passes.pipeline import default_pipeline, level_ends
+from ...passes.pipeline import LEVELS, default_pipeline, level_ends
 from ...passes.pipeline_text import parse_pipeline
 from ..base.collector import collector_paused
 from ..base.dataclass import dataclass
@@ -23,6 +23,7 @@ from ..base.options import OptionError
 from ..base.timing import PassTime, Timing
 from ..cost.hardware import hardware_named
 from ..frontend.importer.importer import ImportedGraph
+from ..report.torch_trace import TraceIR, tracing
 from ..runtime.cache.places import cache_folder
 from ..runtime.gpu.device_model import hardware_name
 from ..verifier.verifier import VerificationError, verify_level
@@ -71,6 +72,8 @@ def lower(
         observers += searches
         if dump is not None and not passes:
             DumpIR(dump).before_any(module)
+        if tracing():
+            observers.append(TraceIR(request.name, _ends(request, passes, place)))
         manager = _manager(request, passes, observers, place)
         with _measured(request):
             manager.run(module, request.remarks)
@@ -109,17 +112,23 @@ def _manager(
 ) -> PassManager:
     """Verifies after each pass, at the end of each level, or not at all, as the options say."""
     options = request.options
-    ends: list[int] = []
-    if options.pipeline is not None:
-        ends = [len(passes) - 1]
-    elif options.verify == "levels":
-        ends = level_ends(_level(request), _table(place, _TILES), options.rounding, options.collectives)
     return PassManager(
         passes,
         options.verify in ("on", "numeric"),
         observers,
-        checkpoints=ends if options.verify == "levels" else (),
+        checkpoints=_ends(request, passes, place) if options.verify == "levels" else (),
     )
+
+
+def _ends(request: Request, passes: list[Pass], place: Path | None) -> dict[int, str]:
+    """The levels by the numbers of the passes after which they are reached; of a user's own passes, the last
+    reaches the one that is run.
+    """
+    options, level = request.options, _level(request)
+    if options.pipeline is not None:
+        return {len(passes) - 1: level}
+    ends = level_ends(level, _table(place, _TILES), options.rounding, options.collectives)
+    return dict(zip(ends, LEVELS[1:], strict=False))
 
 
 def _account(times: list[PassTime], timing: Timing) -> None:

@@ -15,9 +15,11 @@ asks for nothing.
 
 from collections.abc import Mapping
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import torch
+from torch._dynamo.utils import get_debug_dir
 from torch._functorch import config as functorch_config
 from torch._inductor import config as inductor_config  # some decompositions are Inductor's
 
@@ -145,6 +147,8 @@ def with_torch_switches(options: Options) -> Options:
     for name, (asking, kept) in HONOURED.items():
         if _value(name) in asking:
             options = replace(options, **kept)
+    if options.dump is None and _value("trace.enabled"):  # TORCH_COMPILE_DEBUG=1
+        options = replace(options, dump=Path(get_debug_dir()) / "fuse_mlir")
     return options
 
 

@@ -35,6 +35,7 @@ from ...analysis.fusion.graph import GroupGraph
 from ...analysis.fusion.measured import Measurement, PairKeys, measurements_text, read_measurements
 from ...analysis.fusion.near_limit import may_measure, saved_part
 from ...base.dataclass import dataclass
+from ...base.timing import stage
 from ...cost.hardware import Hardware, hardware_named
 from ...mlir import ir
 from ...runtime.cache.cache_folder import CacheFolder
@@ -105,8 +106,11 @@ class FusionSearch:
     _names: dict[str, tuple[str, ...]] = field(default_factory=dict)  #: by the key of a pair, all its keys
 
     def before_pass(self, number: int, p: Pass, module: ir.Module) -> None:
-        if p.name != "fuse-vertical":
-            return
+        if p.name == "fuse-vertical":
+            with stage("search", "measuring fusions"):
+                self._search(module)
+
+    def _search(self, module: ir.Module) -> None:
         deadline = time.monotonic() + self.seconds
         text = module.operation.get_asm(enable_debug_info=False)
         with module.context, ir.Location.unknown():

@@ -24,6 +24,7 @@ from ...analysis.kernel.shape import KernelShape
 from ...analysis.tiling.candidates import kernel_key, tiles_to_try
 from ...base.dataclass import dataclass
 from ...base.remarks import Remarks
+from ...base.timing import stage
 from ...codegen.launches import kernel_sources
 from ...cost.hardware import Hardware, hardware_named
 from ...index import parse
@@ -72,8 +73,11 @@ class TilingSearch:
         """Nothing to see yet."""
 
     def after_pass(self, number: int, p: Pass, module: ir.Module) -> None:
-        if not isinstance(p, ChooseTiling):
-            return
+        if isinstance(p, ChooseTiling):
+            with stage("search", "measuring tiles"):
+                self._search(p, module)
+
+    def _search(self, p: ChooseTiling, module: ir.Module) -> None:
         hardware = hardware_named(p.hardware)
         deadline = time.monotonic() + self.seconds
         with module.context, ir.Location.unknown():

@@ -13,6 +13,7 @@ from dataclasses import field
 from pathlib import Path
 
 from ...base.dataclass import dataclass
+from ...base.timing import expect_stages, stage
 from ...base.triton_environment import triton_environment
 from ..cache.cache_folder import CacheFolder
 from . import triton_compile
@@ -100,6 +101,7 @@ class KernelCache:
                 done[key] = stored
         self.statistics.hits += len(done)
         self.statistics.misses += len(missing)
+        expect_stages("kernel", len(missing))
         finish = self._compile_missing(missing, workers or len(os.sched_getaffinity(0)))
 
         def wait(numbers: Sequence[int] | None = None) -> list[CompiledCubin]:
@@ -136,6 +138,7 @@ class KernelCache:
                 return {key: futures[key].result() for key in missing if key in wanted}  # or the first error
             except BaseException:
                 pool.shutdown(wait=False, cancel_futures=True)
+                expect_stages("kernel", -sum(future.cancelled() for future in futures.values()))
                 raise
 
         return finish
@@ -152,7 +155,8 @@ class KernelCache:
         return done
 
     def _compile_and_store(self, key: str, request: CompileRequest) -> CompiledCubin:
-        kernel = self.compiler(request)
+        with stage("kernel", lambda: triton_compile.kernel_name(request.text)):
+            kernel = self.compiler(request)
         self.folder.write(key, kernel.to_bytes())
         return kernel
 

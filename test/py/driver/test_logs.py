@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 import torch
-from new_process import python
 
 import fuse_mlir
 from fuse_mlir import logs
@@ -65,15 +64,3 @@ def test_a_logger_writes_its_text_once_where_it_is_asked(modules, line, texts, t
     assert {name: said.count(text) for name, text in TEXTS.items()} == {
         name: int(name in texts) for name in TEXTS
     }
-
-
-def test_torch_logs_reaches_one_logger_in_a_new_process(tmp_path) -> None:
-    out = tmp_path / "log.txt"
-    code = (
-        "import torch, fuse_mlir\n"
-        "torch.compile(lambda x: x.exp().sum(0), backend=fuse_mlir.backend)(torch.randn(3, 40))\n"
-    )
-    python(code, TORCH_LOGS="fuse_mlir.logs.remarks", TORCH_LOGS_OUT=str(out))
-    said = out.read_text()
-    assert TEXTS["remarks"] in said and "passed: " in said
-    assert LINE not in said and TEXTS["schedule"] not in said

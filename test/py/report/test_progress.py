@@ -1,0 +1,84 @@
+"""The line on a terminal while a compilation takes long, on a terminal of its own (a pty)."""
+
+import os
+import pty
+import re
+import sys
+
+import pytest
+
+from fuse_mlir.compiler.report import progress
+
+#: A program of stages, without torch: the time that they take is not waited for.
+PROGRAM = """
+import importlib.util, sys, time
+from fuse_mlir.compiler.base.timing import WATCHERS, expect_stages, stage
+from fuse_mlir.compiler.base.triton_text import captured_stderr
+from fuse_mlir.compiler.report import progress
+progress.AFTER = float(sys.argv[1])
+if progress.wanted():
+    WATCHERS[:] = [progress.ProgressReport()]
+with stage("captured", "compile"), stage("graph", "forward"):
+    expect_stages("pass", 2)
+    with stage("pass", "fuse-vertical"):
+        pass
+    expect_stages("kernel", 3)
+    with stage("kernel", "fused_add"):
+        pass
+    with stage("pass", "choose-tiling"):
+        time.sleep(float(sys.argv[2]))
+        with captured_stderr() as taken:
+            time.sleep(float(sys.argv[2]))  # the line is drawn four times in a second
+            assert taken() == "", "it goes past what captures stderr"
+for _ in range(2):
+    with stage("kernel", "fused_add"):
+        pass
+with stage("part", "wait for Triton"):
+    time.sleep(0.01)
+print("the program goes on")
+"""
+
+
+def on_terminal(after: float, takes: float, **environment: str) -> str:
+    """What a terminal gets of ``PROGRAM``, which takes about twice the seconds ``takes``."""
+    found, code = [], PROGRAM
+    settings = {k: v for k, v in os.environ.items() if k not in ("PYTEST_VERSION", "RANK")}
+    settings |= {"PYTHONPATH": os.pathsep.join(p for p in sys.path if p), "TERM": "xterm"} | environment
+    process, terminal = pty.fork()
+    if process == 0:
+        os.execve(sys.executable, [sys.executable, "-c", code, str(after), str(takes)], settings)
+    while True:
+        try:
+            data = os.read(terminal, 4096)
+        except OSError:  # the other side has closed it
+            break
+        if not data:
+            break
+        found.append(data)
+    os.close(terminal)
+    assert os.waitstatus_to_exitcode(os.waitpid(process, 0)[1]) == 0, b"".join(found)
+    return b"".join(found).decode()
+
+
+def test_a_terminal_gets_a_line_that_goes_away_and_a_summary() -> None:
+    shown, _, left = on_terminal(0.05, 0.4).rpartition("\x1b[2K")  # which takes a line away
+    assert "fuse-mlir: graph 1 (forward), pass 2 of 2: choose-tiling, 1 of 3 kernels, " in shown
+    end = r"fuse-mlir: compiled 1 graph and 3 kernels in \d\.\d s: choose-tiling \d\.\d s, "
+    assert re.fullmatch(f"{end}.* the program goes on", " ".join(left.split())), left
+
+
+@pytest.mark.parametrize(
+    ("after", "environment"),
+    [
+        pytest.param(60.0, {}, id="short"),
+        pytest.param(0.05, {"RANK": "1"}, id="other-rank"),
+        pytest.param(0.05, {"PYTEST_VERSION": "9"}, id="pytest"),
+    ],
+)
+def test_nobody_looks(after: float, environment: dict[str, str]) -> None:
+    assert on_terminal(after, 0.1, **environment).split() == ["the", "program", "goes", "on"]
+
+
+def test_a_log_gets_nothing(capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("PYTEST_VERSION", raising=False)
+    assert not progress.wanted()
