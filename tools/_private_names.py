@@ -59,6 +59,7 @@ PRIVATE_NAMES: tuple[Names, ...] = (
     Names("torch._C", "_dispatch_get_all_op_names", "a list of torch.ops.aten's foreach ops"),
     Names("torch", "_VF", "the functions of torch and torch.Tensor by name"),
     Names("torch._C", "_jit_get_schemas_for_operator", "take every call of the function for a writer"),
+    Names("torch._C._profiler", "_RecordFunctionFast", "torch.profiler.record_function: slower"),
     Names("torch._C._functorch", "is_functorch_wrapped_tensor", "take every tensor for a wrapped one"),
     Names("torch._C._autograd", "_get_data_attr", "it is a node of captured graphs: look for the new one"),
     Names("torch._C", "_get_sdp_priority_order", "leave it out of the keys, and cache no attention"),

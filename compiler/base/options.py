@@ -152,8 +152,9 @@ class Options:
     cudagraphs: replay the launches of a call as CUDA graphs; calls that cannot be recorded run between them.
         ``CompiledGraph.partitions`` says what was recorded, ``CompiledGraph.unrecorded`` why the rest was
         not.
-    profiler_range: keep Dynamo's range "Pregraph bytecode", which profiles show in front of each graph.  It
-        takes about a tenth of a call of one kernel, also where nothing is profiled.
+    profiler_range: show profilers a range around each launch and each torch op of ``@main``, named by it and
+        the lines that it computes, and keep Dynamo's range "Pregraph bytecode" in front of each graph.  The
+        latter takes about a tenth of a call of one kernel, also where nothing is profiled.
     check_values: raise ``BadValue`` at the first launch that writes a NaN (``nan``), or a NaN or an infinity
         (``finite``), with the FX nodes and lines that it computes (slow).  ``any`` checks nothing.
     check_memory: on a GPU, raise ``MemoryPlanError`` where storage is not taken and given back as the memory

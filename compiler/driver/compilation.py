@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from ..analysis.program.lifetimes import planned_peak
-from ..analysis.program.provenance import kernel_calls, launch_numbers, launches
+from ..analysis.program.provenance import kernel_calls, launch_calls, launch_numbers, launches
 from ..base.collector import collector_paused
 from ..base.dataclass import dataclass
 from ..base.errors import CompilerFailed, ImportGraphError, ProgramError
@@ -39,6 +39,7 @@ from ..runtime.plans.make_plan import make_plan
 from ..runtime.plans.plan import Plan
 from ..runtime.plans.plan_text import plan_text
 from ..runtime.plans.python_source import python_source
+from ..runtime.profiler_ranges import range_name
 from ..runtime.rng import RngState
 from .dumps import describe, new_folder
 from .lowering import hardware_model_of, lower
@@ -241,8 +242,10 @@ def executable(
             return _planned_on_cpu(module, objects)
         from ..runtime.interpreter.program import InterpretedProgram
 
-        watched = _watched(module, options)
-        return Executable(InterpretedProgram(module, objects=objects, watched=watched, checked=False))
+        watched, ranges = _watched(module, options), _ranges(module, options)
+        return Executable(
+            InterpretedProgram(module, objects=objects, watched=watched, ranges=ranges, checked=False)
+        )
     with timing.measured("print"):
         sources = kernel_sources(module)
     with timing.measured("plan"):
@@ -327,6 +330,13 @@ def _watched(module: ir.Module, options: Options) -> dict[ir.Operation, Callable
         return {}
     watch = LaunchWatch(launches(module), options.check_values, options.synchronous)
     return {op: partial(watch, number) for op, number in launch_numbers(module).items()}
+
+
+def _ranges(module: ir.Module, options: Options) -> dict[ir.Operation, str]:
+    """The names of the ranges that profilers show around the calls of the interpreter."""
+    if not options.profiler_range:
+        return {}
+    return {op: range_name(launch.name, launch.lines) for op, launch in launch_calls(module)}
 
 
 def _fixed_arguments(imported: ImportedGraph, static: Collection[int]) -> frozenset[int]:

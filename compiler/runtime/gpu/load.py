@@ -17,6 +17,7 @@ from ...base.options import Options
 from ..cache.places import cache_folder
 from ..checks.launch_watch import LaunchWatch
 from ..checks.memory_check import MemoryCalls, MemoryCheck
+from ..checks.range_lines import range_lines
 from ..cuda_graphs.trees import recorders, unrecorded_backward
 from ..deterministic import deterministic_extern
 from ..kernels.cubin import CompiledCubin, CompileRequest, CompileSource
@@ -24,6 +25,7 @@ from ..kernels.kernel_cache import KernelCache
 from ..plans.bound_plan import LaunchPlan
 from ..plans.extern_function import bind_externs
 from ..plans.plan import Plan
+from ..plans.python_source import Around
 from ..plans.steps import LaunchTuned
 from ..rng import RngState
 from .cuda_driver import CudaError
@@ -93,12 +95,14 @@ def load_plan(
     wraps = recorders(plan.partitions, plan.device_index, kind)
     watch = LaunchWatch(launches, options.check_values, options.synchronous) if options.watched else None
     memory = MemoryCheck(plan.peak) if options.check_memory else None
-    calls = MemoryCalls() if options.check_memory else None
+    around: Around | None = MemoryCalls() if options.check_memory else None
+    if options.profiler_range:
+        around = range_lines(plan, around)
     keys = {name: kernel.key for name, kernel in kernels.items()}
     timer = FormTimer(partial(ColdSamples, plan.device_index), options.autotune_seconds)
     tuned = tuned_kernels(plan, launchers, keys, cache_folder(options, ".tile"), timer)
     draw = RngState().draw
-    run = LaunchPlan.bind(plan, launchers, externs, draw, wraps, watch, memory, calls, tuned)
+    run = LaunchPlan.bind(plan, launchers, externs, draw, wraps, watch, memory, around, tuned)
     waited_for = options.cudagraphs and kind == "backward" and not plan.partitions
     return unrecorded_backward(run, plan.device_index) if waited_for else run
 

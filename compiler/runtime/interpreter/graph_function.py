@@ -12,6 +12,7 @@ from ...ir.layout import TensorSpec
 from ...mlir import ir
 from ..errors import RunError
 from ..extern_calls import ExternCall
+from ..profiler_ranges import close_range, open_range
 from ..rng import RngState
 from .control_flow import InterpretedControlFlow
 from .graph_ops import GRAPH_OPS, extern_step, group_step, kernel_step, nested_step, scalar_step
@@ -44,7 +45,7 @@ class GraphFunction:
     """A function of graph ops (``@main``, an ordered group), translated into steps."""
 
     def __init__(self, module: Module, func: ir.Operation) -> None:
-        self._watched = module.watched
+        self._watched, self._ranges = module.watched, module.ranges
         self.name = string(func.attributes["sym_name"])
         self._module = module
         self._location = func.location
@@ -97,6 +98,8 @@ class GraphFunction:
         step = self._step(op)
         if op in self._watched:
             step = _watched(step, self._watched[op])
+        if op in self._ranges:
+            step = _in_range(step, self._ranges[op])
         self._tracker.visit(op)
         for result in op.results:
             self._number[result] = len(self._number)
@@ -150,6 +153,19 @@ def _watched(step: Step, watch: Watch) -> Step:
         return made
 
     return watched
+
+
+def _in_range(step: Step, name: str) -> Step:
+    """The step of a call, inside a range for profilers."""
+
+    def ranged(frame: Frame, operands: list[Any]) -> Sequence[Any]:
+        opened = open_range(name)
+        try:
+            return step(frame, operands)
+        finally:
+            close_range(opened)
+
+    return ranged
 
 
 @dataclass(frozen=True)

@@ -23,6 +23,7 @@ class Module(Protocol):
 
     shadow: bool
     watched: Mapping[ir.Operation, Watch]
+    ranges: Mapping[ir.Operation, str]
 
     def function(self, name: str, location: ir.Location) -> Any:
         """The Python function that runs a call of ``name``."""

@@ -39,7 +39,8 @@ class InterpretedProgram:
     """A module ready to run.
 
     ``objects``: what ``#fuse.torch<"object:NAME">`` names.  ``shadow``: all floats are float64.  ``watched``:
-    by call, the function that is called after it; fresh memory is then zeros.  ``checked``: it is an error if
+    by call, the function that is called after it; fresh memory is then zeros.  ``ranges``: by call, the name
+    of a range for profilers around it.  ``checked``: it is an error if
     two points of a scalar kernel set one element, at loaded indices, to different values; otherwise one of
     the values stays, as in eager.  Raises RunError for what it cannot run.
     """
@@ -52,6 +53,7 @@ class InterpretedProgram:
         shadow: bool = False,
         entry: str = "main",
         watched: Mapping[ir.Operation, Watch] = MappingProxyType({}),
+        ranges: Mapping[ir.Operation, str] = MappingProxyType({}),
         checked: bool = True,
     ) -> None:
         self._module = (
@@ -66,6 +68,7 @@ class InterpretedProgram:
         self.objects = dict(objects or {})
         self.shadow = shadow
         self.watched = watched
+        self.ranges = ranges
         self.checked = checked
         if entry not in self._functions:
             raise RunError(f"the module has no function @{entry}")
@@ -126,6 +129,7 @@ class InterpretedProgram:
                 objects=self.objects,
                 shadow=self.shadow,
                 watched=self.watched,
+                ranges=self.ranges,
                 checked=self.checked,
             )
             return Nested(nested._main)

@@ -12,6 +12,7 @@ import torch
 
 from ...base.dataclass import dataclass
 from ..nested_results import fitted, laid_out, own_storage
+from ..profiler_ranges import close_range, open_range
 from ..torch_types import TORCH_DTYPES
 from .plan import MAIN, Plan
 from .python_source import Around, python_source
@@ -89,9 +90,9 @@ class LaunchPlan:
     ) -> "LaunchPlan":
         """Binds kernel launchers (by kernel name), extern callables (by declaration name; from the list of
         operands to the list of results) and the RNG.  ``wraps``: what replaces functions of the plan, by
-        name.  ``watch``: what a watched plan calls after every launch.
-        ``memory``: what a plan that checks its memory tells of it, by the lines ``around`` its steps
-        (``memory_check.py``).
+        name.  ``watch``: what a watched plan calls after every launch.  ``around``: lines around its steps:
+        those by which a plan that checks its memory tells ``memory`` of it (``memory_check.py``), and those
+        of ranges for profilers (``range_lines.py``).
         tuned: what launches kernels with several forms, by name; the first form runs where it has none.
         """
         guards = torch._C._dynamo.guards
@@ -106,6 +107,8 @@ class LaunchPlan:
             "fitted": fitted,
             "laid_out": laid_out,
             "memory": memory,
+            "open_range": open_range,
+            "close_range": close_range,
             "own_storage": own_storage,
             "reinterpret": guards._reinterpret_tensor,
         }

@@ -1,12 +1,18 @@
-"""The range that Dynamo writes around a graph for profilers: left out, kept on request, and put back."""
+"""Ranges for profilers: the one that Dynamo writes around a graph, left out, kept on request, and put back,
+and those around our launches.
+"""
 
 import dis
+from contextlib import nullcontext
+from pathlib import Path
 
 import pytest
 import torch
+from made_up_gpu import made_up_gpu
 from torch._dynamo import config
 
 import fuse_mlir
+from fuse_mlir.compiler.runtime.profiler_ranges import close_range, open_range
 
 pytestmark = pytest.mark.usefixtures("fresh_dynamo")
 
@@ -63,3 +69,55 @@ def test_a_call_outside_of_a_compilation_changes_nothing() -> None:
     graph = torch.fx.symbolic_trace(lambda x: (x + 1,))
     fuse_mlir.backend(graph, [torch.ones(2)])
     assert config.record_runtime_overhead
+
+
+def two_ops(x: torch.Tensor, w: torch.Tensor) -> torch.Tensor:
+    return (x @ w).exp().sum(1)
+
+
+LINE = f"{__file__}:{two_ops.__code__.co_firstlineno + 1}"
+
+
+def ranges(options: dict[str, object]) -> list[str]:
+    """The names of ours that a profile of one call has, in order."""
+    compiled = torch.compile(two_ops, backend=fuse_mlir.backend, options=options)
+    given = torch.randn(4, 8), torch.randn(8, 8)
+    compiled(*given)
+    with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CPU]) as profile:
+        compiled(*given)
+    found = [event for event in profile.events() if LINE in event.name]
+    return [event.name for event in sorted(found, key=lambda event: event.time_range.start)]
+
+
+@pytest.mark.parametrize("gpu", [False, True])
+def test_launches_are_ranges_with_their_names_and_lines(gpu: bool, tmp_path: Path) -> None:
+    with made_up_gpu() if gpu else nullcontext():
+        options = {"profiler_range": True, "cache_dir": tmp_path}
+        product, kernel = ranges(options)
+        torch._dynamo.reset()
+        if gpu:
+            assert ranges(options) == [product, kernel], "a program from the cache"
+    assert product == f"aten.mm.default at {LINE}"
+    assert kernel.startswith("fused_exp_sum") and kernel.endswith(f" at {LINE}")
+
+
+@pytest.mark.parametrize("gpu", [False, True])
+def test_without_the_option_there_is_no_range(gpu: bool) -> None:
+    with made_up_gpu() if gpu else nullcontext():
+        assert ranges({"cache": False}) == []
+
+
+def test_a_range_ends_where_its_launch_raises() -> None:
+    with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CPU]) as profile:
+
+        def failing() -> None:
+            opened = open_range("outer")
+            assert opened
+            raise RuntimeError
+
+        with pytest.raises(RuntimeError):
+            failing()
+        close_range(open_range("later"))
+    (outer,) = (event for event in profile.events() if event.name == "outer")
+    (later,) = (event for event in profile.events() if event.name == "later")
+    assert outer.time_range.end <= later.time_range.start
