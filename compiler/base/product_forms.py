@@ -27,7 +27,7 @@ ROLES = (*TENSORS, "alpha", "beta", "gelu", "fast_accum", "free", "none", "false
 
 @dataclass(frozen=True)
 class EinsumForm:
-    """An op of torch's ``aten``, overload ``default``.
+    """An op of torch's ``aten``.
 
     dims:  of left, right and the result, as einsum writes them.  Dims of left and right that the result lacks
            are summed.  A dot stands for the dims of an image (one to three), ``1`` for as many dims of size
@@ -58,13 +58,18 @@ def _form(dims: str, added: str = "", **roles: str) -> EinsumForm:
 _MATRICES, _BATCHES = "mk,kn->mn", "bmk,bkn->bmn"
 _SCALED = {"beta": "beta", "alpha": "alpha"}
 
-#: By the op's name in ``base/products.py``.
+#: By the op's name in ``base/products.py``, with an overload other than ``default`` behind a dot.
 FORMS: Mapping[str, EinsumForm] = MappingProxyType(
     {
         "mm": _form(_MATRICES, self="left", mat2="right"),
         "bmm": _form(_BATCHES, self="left", mat2="right"),
         "addmm": _form(_MATRICES, self="added", mat1="left", mat2="right", **_SCALED),
         "baddbmm": _form(_BATCHES, self="added", batch1="left", batch2="right", **_SCALED),
+        "mm.dtype": _form(_MATRICES, self="left", mat2="right", out_dtype="free"),
+        "bmm.dtype": _form(_BATCHES, self="left", mat2="right", out_dtype="free"),
+        "addmm.dtype": _form(
+            _MATRICES, self="added", mat1="left", mat2="right", out_dtype="free", **_SCALED
+        ),
         "addbmm": _form("bmk,bkn->mn", self="added", batch1="left", batch2="right", **_SCALED),
         "mv": _form("mk,k->m", self="left", vec="right"),
         "addmv": _form("mk,k->m", self="added", mat="left", vec="right", **_SCALED),
@@ -89,4 +94,4 @@ def product_form(name: str) -> EinsumForm | None:
     """The form of an op as the IR names it (``aten.mm.default``); None for other ops and overloads."""
     space, _, rest = name.partition(".")
     op, _, overload = rest.partition(".")
-    return FORMS.get(op) if space == "aten" and overload == "default" else None
+    return FORMS.get(op if overload == "default" else f"{op}.{overload}") if space == "aten" else None

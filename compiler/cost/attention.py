@@ -21,6 +21,9 @@ _KERNELS = 10
 #: A call that is split must be estimated to take so much less.
 _MARGIN = 0.7
 
+#: Keys of a part, at least.
+_LEAST_KEYS = 128
+
 #: Queries that all heads of one head of keys may have together: more fill a tile of a product.
 MOST_ROWS = 64
 
@@ -59,17 +62,29 @@ class MaskedAttention:
         return _KERNELS * hardware.launch + (read + scores) / (_REACHED * hardware.bandwidth) / 1e3
 
     def parts(self, hardware: Hardware) -> int:
-        """Into how many parts the keys are best split; 1 where the call is as good."""
+        """Into how many parts the keys are best split; 1 where the call is as good.
+
+        There are at least two programs for each multiprocessor, if there are keys enough.  Where each head of
+        keys has one row, both products are vectors times matrices.  As kernels these fuse with the softmax
+        between them, and the one that sums values needs many programs.
+        """
         if self.heads // self.key_heads * self.queries > MOST_ROWS:
             return 1
         if self.split_us(hardware) > _MARGIN * self.call_us(hardware):
             return 1
+        if self.heads == self.key_heads and self.queries == 1:
+            parts = self._parts_of(hardware.weighed_grid)
+            if self.batch * self.key_heads * parts >= hardware.weighed_grid:
+                return parts
+        return self._parts_of(hardware.full_grid)
+
+    def _parts_of(self, programs: int) -> int:
+        """The fewest parts that are so many with those of all heads, of no less than ``_LEAST_KEYS``."""
         parts = 1
-        # two programs for each multiprocessor, of no less than 128 keys
         while (
-            self.batch * self.key_heads * parts < hardware.full_grid
+            self.batch * self.key_heads * parts < programs
             and self.keys % (2 * parts) == 0
-            and self.keys // (2 * parts) >= 128
+            and self.keys // (2 * parts) >= _LEAST_KEYS
         ):
             parts *= 2
         return parts

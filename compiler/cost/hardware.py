@@ -69,6 +69,11 @@ class Hardware:
         return 2 * self.sm_count
 
     @property
+    def weighed_grid(self) -> int:
+        """Programs of one warp that read what memory gives, where each sums the columns of a matrix."""
+        return 15 * self.full_grid
+
+    @property
     def slots_per_second(self) -> float:
         """Scalar operations that all lanes of all SMs issue in a second."""
         return self.sm_count * 128 * self.clock * 1e9

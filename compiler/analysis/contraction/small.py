@@ -35,9 +35,8 @@ _ACROSS = 64
 _EXACT = ("f32", "f64")
 #: Types that were measured, and bytes of the widest access.
 _MEASURED, _VECTOR = ("bf16", "f16", "f32"), 16
-#: Columns of a program that sums those of a matrix, and how many such programs there are at least for each
-#: two of a multiprocessor (the tiling rule ``weighed-rows``).
-WEIGHED_COLUMNS, WEIGHED_PROGRAMS = 128, 15
+#: Columns of a program that sums those of a matrix (the tiling rule ``weighed-rows``).
+WEIGHED_COLUMNS = 128
 
 #: Microseconds that the library takes at least for each matrix of a batch that is multiplied by another one
 #: or by a vector, of 16 bits; of float32, by another one, and for each of its multiplications; for each
@@ -193,7 +192,7 @@ def kernel_microseconds(form: ProductForm, moved: int, hardware: Hardware) -> fl
         computing = form.batch * (_BLOCK + exact) * turned
     elif form.turned and _has_vectors(form):
         programs = form.batch * -(-max(form.m, form.n) // WEIGHED_COLUMNS)
-        bytes_take *= max(1.0, WEIGHED_PROGRAMS * hardware.full_grid / max(1, programs))
+        bytes_take *= max(1.0, hardware.weighed_grid / max(1, programs))
     elif results < hardware.full_grid:  # a program for each
         bytes_take *= hardware.full_grid / max(1, results)
     return max(bytes_take, computing) + _KERNEL_STARTS

@@ -8,7 +8,7 @@ from ...base.dataclass import dataclass
 from ...cost.hardware import Hardware
 from ...ir.sizes import ceil_power
 from ...ir.tile import Axis, Tile
-from ..contraction.small import WEIGHED_COLUMNS, WEIGHED_PROGRAMS
+from ..contraction.small import WEIGHED_COLUMNS
 from ..kernel.shape import KernelShape
 from .choice import SMALL_REGISTERS, THREADS_OF_FOUR_WARPS, elements_per_program, grid, segments
 from .row_rules import ROW_REGISTERS, THREAD_BYTES, both_ways, scans_held
@@ -98,7 +98,7 @@ def weighed_rows(reduced: ReducedColumns, hardware: Hardware) -> Tile | None:
     rows = min(length, _WEIGHED_BYTES // (columns * shape.widest))
     held = reduced.bound is not None and ceil_power(reduced.bound) <= rows
     matrices = _WEIGHED_BYTES // (rows * columns * shape.widest) if held else 1
-    if reduced.programs(columns) < matrices * WEIGHED_PROGRAMS * hardware.full_grid:
+    if reduced.programs(columns) < matrices * hardware.weighed_grid:
         return None
     return reduced.tile(Axis(reduced.dims, rows, "resident" if held else "looped"), columns, 1, matrices)
 

@@ -17,6 +17,7 @@ After, with the keys in n parts and the queries of all heads that share keys as 
     out = (bmm(weights, v', out_dtype=float32) * factor).sum(2) / (weights.sum(-1) * factor).sum(2)
 
 Scores and sums are float32, as they are inside of a kernel, and a row without keys is 0, as it is there.
+With one row, ``choose-libraries`` makes kernels of the products, which fuse with what is around them.
 
 It fires on a GPU where ``cost/attention.py`` estimates that this takes less time: it says what was
 measured.  It does not fire without a mask, as the call splits keys then; for a mask that is causal or needs a

@@ -17,6 +17,23 @@ module attributes {fuse.device = "cuda:0"} {
 
 // -----
 
+// A row of each matrix in 16 bits with a float32 result, as scores of one query: rows are reduced, nothing is rounded.
+// SAID: passed: choose-libraries: kernel, kernel_us={{.*}}, library_us={{.*}}: @scores becomes a kernel
+// NONE: @scores becomes a kernel
+// CHECK: func.func private @scores_kernel
+// CHECK: "fuse.reduce"({{.*}}kind = "sum", over = ["d2"]
+// CHECK-NOT: arith.truncf
+// CHECK: return
+module attributes {fuse.device = "cuda:0"} {
+  func.func @main(%q: tensor<4096x1x128xbf16>, %k: tensor<4096x128x256xbf16, #fuse.layout<"4096,128,256", "32768,1,128", "0", "">>) -> tensor<4096x1x256xf32> {
+    %y = call @scores(%q, %k) : (tensor<4096x1x128xbf16>, tensor<4096x128x256xbf16, #fuse.layout<"4096,128,256", "32768,1,128", "0", "">>) -> tensor<4096x1x256xf32>
+    return %y : tensor<4096x1x256xf32>
+  }
+  func.func private @scores(tensor<4096x1x128xbf16>, tensor<4096x128x256xbf16, #fuse.layout<"4096,128,256", "32768,1,128", "0", "">>) -> tensor<4096x1x256xf32> attributes {fuse.extern = "aten.bmm.dtype", fuse.args = [#fuse.arg<0 : i64>, #fuse.arg<1 : i64>, #fuse.torch<"dtype:float32">], fuse.kwargs = {}}
+}
+
+// -----
+
 // A batch of matrices times vectors.
 // SAID: passed: choose-libraries: kernel, kernel_us={{.*}}, library_us={{.*}}: @vectors becomes a kernel
 // NONE: @vectors becomes a kernel

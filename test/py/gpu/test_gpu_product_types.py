@@ -73,6 +73,18 @@ def test_floats(dtype: torch.dtype) -> None:
     assert_near(found, x.double() @ w.double(), x @ w)
 
 
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16], ids=str)
+@pytest.mark.parametrize("rows", [1, M])
+def test_results_in_float32(rows: int, dtype: torch.dtype) -> None:
+    def product(x: Tensor, w: Tensor) -> Tensor:
+        return torch.bmm(x, w, out_dtype=torch.float32)
+
+    x, w = drawn(8, rows, K, dtype=dtype), drawn(8, K, N, dtype=dtype, seed=1)
+    found, _ = compiled(product, x, w)
+    assert found.dtype == torch.float32
+    assert_near(found, x.double() @ w.double(), product(x, w))
+
+
 @pytest.mark.parametrize("turned", [False, True], ids=["row-major", "transposed"])
 def test_tf32(turned: bool) -> None:
     """Factors lose 13 bits of 23, sums none."""

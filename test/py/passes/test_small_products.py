@@ -33,6 +33,22 @@ def test_numbers(name):
     made(lambda *args: torch.einsum(spec, *args), *map(torch.randn, shapes), level="tiled")
 
 
+def test_results_of_another_type():
+    """One row of 16 bits, with a float32 result: torch has the op on a GPU only."""
+
+    def function(x, y, z):
+        scores = torch.ops.aten.bmm.dtype(x, y, torch.float32).softmax(-1)
+        row = torch.ops.aten.mm.dtype(x[:, 0], y[0], torch.float32)
+        return scores, torch.ops.aten.addmm.dtype(z, x[:, 0], y[0], torch.float32, beta=2.0) - row
+
+    x, y = torch.randn(3, 1, 16).bfloat16(), torch.randn(3, 16, 40).bfloat16()
+    compiled = Compiled(function, {"products": "generated", "interpret_level": "planned"})
+    scores, twice = compiled(x, y, torch.arange(40.0))
+    torch.testing.assert_close(scores, (x.float() @ y.float()).softmax(-1))
+    torch.testing.assert_close(twice, 2 * torch.arange(40.0).expand(3, 40), atol=1e-5, rtol=1e-5)
+    assert sum(graph.externs for graph in compiled.graphs) == 0
+
+
 @pytest.mark.parametrize("summed", [0, 1, 5, 16, 17])
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16], ids=str)
 def test_lengths_of_sums(summed, dtype):

@@ -30,7 +30,9 @@ def test_the_estimates_are_what_was_measured():
 
 SIZES = (
     (DECODING, 64),
-    (MaskedAttention(1, 32, 32, 1, 32768, 128, 2), 16),
+    (MaskedAttention(1, 32, 32, 1, 32768, 128, 2), 128),  # one row: columns of values are summed
+    (MaskedAttention(1, 32, 32, 1, 8192, 128, 2), 16),  # parts would be too short for that
+    (MaskedAttention(1, 32, 32, 2, 32768, 128, 2), 16),
     (MaskedAttention(1, 32, 8, 4, 32768, 128, 2), 64),
     (MaskedAttention(1, 8, 8, 4, 4096, 128, 2), 32),
     (MaskedAttention(16, 32, 8, 1, 8192, 128, 2), 1),  # enough programs
