@@ -23,6 +23,7 @@ from .tables import (
     host_rows,
     kernel_rows,
     launch_rows,
+    loser_lines,
     model_rows,
     summary,
     user_kernel_names,
@@ -37,6 +38,7 @@ TITLES = {
     "further": "Further memory-bound graphs",
     "contractions": "Products with what is around them",
     "wild": "Workloads from outside",
+    "wild2": "More workloads from outside",
     "user-kernels": "Models with Triton kernels of their own",
     "templates": "Custom ops with templates",
     "models": "Models",
@@ -56,6 +58,8 @@ LEGENDS = {
     "with rows, columns and summed elements.",
     "wild": "Device time in microseconds, wall time of one call among calls back to back in brackets. A loss "
     "is timed with its gradients. `=` and `!` mean what they mean for the graphs.",
+    "wild2": "As above, of fields and tasks that no rule was written for. `peak vs x`: the most memory that "
+    "a call allocates beyond its arguments, over what x allocates.",
     "user-kernels": "Device time in microseconds; in brackets, `=` and `!` as for the graphs. `fuse-apart` "
     "fuses nothing with users' kernels, `by-hand` is the kernel with the model's ops written into it, "
     "launched by Triton. Launches are those of one call, in the order of the columns.",
@@ -80,6 +84,7 @@ TIMED = (
     "further",
     "contractions",
     "wild",
+    "wild2",
     "user-kernels",
     "templates",
     "models",
@@ -91,6 +96,7 @@ ROWS: dict[str, Callable[[Sequence[Any], Sequence[str]], list[list[str]]]] = {
     "further": kernel_rows,
     "contractions": kernel_rows,
     "wild": wild_rows,
+    "wild2": wild_rows,
     "user-kernels": lambda records, backends: user_kernel_rows(records),
     "templates": lambda records, backends: user_kernel_rows(records),
     "models": model_rows,
@@ -130,8 +136,10 @@ def section(run: Run) -> str:
     ]
     if records:
         lines += [markdown_table(ROWS[suite](records, backends)), ""]
-    if suite in ("kernels", "further", "contractions", "wild", "models"):
+    if suite in ("kernels", "further", "contractions", "wild", "wild2", "models"):
         lines += [f"- {line}" for line in summary(records, backends)]
+    if suite == "wild2":
+        lines += [f"- {line}" for line in loser_lines(records, backends)]
     if suite in ("user-kernels", "templates"):
         lines += [f"- {line}" for line in summary(records, user_kernel_names(records))]
     if suite == "compile":

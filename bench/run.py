@@ -1,7 +1,8 @@
 """Command line of the benchmarks: `python -m fuse_mlir.bench.run --suite kernels --out kernels.json`.
 
-Exit status: 0 if everything that ran was right, 1 if anything was wrong or failed, 2 for a wrong command
-line. Tasks skipped for lack of time are listed and do not change it.
+Exit status: 0 if everything that ran was right, 1 if anything was wrong or failed or, with `--check-peaks`,
+needed more memory than another backend, 2 for a wrong command line. Tasks skipped for lack of time are listed
+and do not change it.
 """
 
 import argparse
@@ -16,6 +17,7 @@ import torch
 from .backends import BACKENDS
 from .host import describe_host
 from .jobs import run_shards
+from .peaks import LIMIT, peaks_above
 from .session import Session, device_is_healthy, load_results, replace_process, run_tasks
 from .suites import SUITES, Settings
 from .turns import Turns
@@ -29,6 +31,7 @@ TASK_LIMIT = {
     "further": 120.0,
     "contractions": 300.0,
     "wild": 180.0,
+    "wild2": 180.0,
     "models": 400.0,
     "accuracy": 120.0,
     "launches": 180.0,
@@ -95,14 +98,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
             healthy=device_is_healthy,
             together=settings.turns.together,
         )
+    greedy = args.check_peaks and any(peaks_above(session.results, settings.backends))
+    status = 1 if session.failed or greedy else 0
     if args.quiet:
-        return 1 if session.failed else 0
+        return status
     say(f"\n== {args.suite}: {_place(header)}")
     say(suite.table(session.results, settings.backends))
     if session.skipped:
         names = " ".join(session.skipped)[:600]
         say(f"{len(session.skipped)} of {len(chosen)} skipped for lack of time: {names}")
-    return 1 if session.failed else 0
+    return status
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -124,6 +129,11 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--seed", type=int, default=0, help="seed of the kernels' arguments")
     parser.add_argument("--small", action="store_true", help="tiny sizes, to try the machinery")
     parser.add_argument("--no-check", action="store_true", help="models: time without comparing with float64")
+    parser.add_argument(
+        "--check-peaks",
+        action="store_true",
+        help=f"fail if the last backend's peak of memory is above {LIMIT} times another's",
+    )
     parser.add_argument(
         "--shard", type=_shard, default=(1, 1), metavar="I/N", help="every N-th task from the I-th"
     )

@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+from .peaks import LIMIT, peak_ratio, peaks_above
 from .timing import Timing, compare_timings
 
 Record = Mapping[str, Any]
@@ -16,6 +17,8 @@ _GENERATED = ("fuse-generated", "fuse-library")
 #: Elements of the sums of products that are compared by themselves, too: such products store much for what
 #: they multiply, so that what is around them counts most.
 SHORT_SUMS = 1024
+#: As much as one case may count for in the mean of `loser_lines`.
+MOST = 4.0
 SHORT = {"float32": "f32", "bfloat16": "bf16", "float16": "f16"}
 
 
@@ -87,11 +90,47 @@ def summary(records: Sequence[Record], backends: Sequence[str]) -> Iterator[str]
         if short and len(short) < len(records):
             yield f"with sums of at most {SHORT_SUMS} elements, {_against(short, first, second)}"
     yield from _error_lines(records, backends)
+    yield from _peak_lines(records, backends)
+
+
+def _peak_lines(records: Sequence[Record], backends: Sequence[str]) -> Iterator[str]:
+    """The last backend's peak of memory over each other one's, and where it is above the limit."""
+    *others, subject = backends
+    above = list(peaks_above(records, backends))
+    for other in others:
+        ratios = (_peak_ratio_of(record, subject, other) for record in records)
+        known = [ratio for ratio in ratios if ratio is not None]
+        mean = geometric_mean(known)
+        if mean is not None:
+            higher = ", ".join(f"{key} {ratio:.2f}" for key, name, ratio in above if name == other)
+            of = f"geometric mean of {len(known)} of {len(records)}"
+            yield f"peak of {subject} over {other}: {mean:.3f} ({of}); above {LIMIT}: {higher or 'none'}"
+
+
+def loser_lines(records: Sequence[Record], backends: Sequence[str]) -> Iterator[str]:
+    """Where the last backend is slower than another one, worst first, and the geometric mean of its ratios
+    with no single one counted above `MOST`.
+    """
+    *others, subject = backends
+    for other in others:
+        found = {record["key"]: _verdict_of(record, subject, other) for record in records}
+        known = {key: pair for key, pair in found.items() if pair is not None}
+        mean = geometric_mean(min(ratio, MOST) for ratio, _ in known.values())
+        if mean is None:
+            continue
+        yield f"{subject} against {other}, none counted above {MOST:.0f}: {mean:.3f} times as fast"
+        slower = sorted((ratio, key) for key, (ratio, word) in known.items() if word == "slower")
+        for ratio, key in slower:
+            yield f"slower than {other}: {key} {ratio:.2f}"
+
+
+def _verdict_of(record: Record, subject: str, other: str) -> tuple[float, str] | None:
+    entries = record.get("backends", {})
+    return verdict(entries.get(subject), entries.get(other))
 
 
 def _against(records: Sequence[Record], subject: str, other: str) -> str:
-    entries = [record.get("backends", {}) for record in records]
-    verdicts = [verdict(entry.get(subject), entry.get(other)) for entry in entries]
+    verdicts = [_verdict_of(record, subject, other) for record in records]
     known = [pair for pair in verdicts if pair is not None]
     mean = geometric_mean(ratio for ratio, _ in known)
     if mean is None:
@@ -137,7 +176,9 @@ def _graph_rows(
     counted = [name for name in backends if any(_generated(record, name) is not None for record in records)]
     header = ["case", "dtype", *(["MB"] if megabytes else []), "copy us"]
     header += [f"{name} {unit}" for name in backends]
-    header += [f"vs {name}" for name in others] + [f"kernels {'/'.join(counted)}".strip(), "note"]
+    header += [f"vs {name}" for name in others]
+    weighed = [name for name in others if any(_peak_ratio_of(r, subject, name) is not None for r in records)]
+    header += [f"peak vs {name}" for name in weighed] + [f"kernels {'/'.join(counted)}".strip(), "note"]
     rows = [header]
     for record in records:
         entries = record.get("backends", {})
@@ -150,9 +191,16 @@ def _graph_rows(
         cells.append(f"{copy.device:.1f}" if copy else "-")
         cells += [cell(entries.get(name), copy) for name in backends]
         cells += [_ratio_cell(verdict(entries.get(subject), entries.get(name))) for name in others]
+        peaks = (_peak_ratio_of(record, subject, name) for name in weighed)
+        cells += ["-" if ratio is None else f"{ratio:.2f}" for ratio in peaks]
         cells.append("/".join(_count(_generated(record, name)) for name in counted) or "-")
         rows.append([*cells, _kernel_note(record, subject)])
     return rows
+
+
+def _peak_ratio_of(record: Record, subject: str, other: str) -> float | None:
+    entries = record.get("backends", {})
+    return peak_ratio(entries.get(subject), entries.get(other))
 
 
 def kernel_table(records: Sequence[Record], backends: tuple[str, ...]) -> str:
@@ -204,7 +252,8 @@ def wild_rows(records: Sequence[Record], backends: Sequence[str]) -> list[list[s
 def wild_table(records: Sequence[Record], backends: tuple[str, ...]) -> str:
     """The table, the summary, and what failed."""
     parts = [grid(wild_rows(records, backends))] if records else []
-    return "\n".join([*parts, *summary(records, backends), *failure_lines(records)])
+    told = (*summary(records, backends), *loser_lines(records, backends))
+    return "\n".join([*parts, *told, *failure_lines(records)])
 
 
 # Models that launch Triton kernels of their own

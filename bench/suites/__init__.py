@@ -8,6 +8,7 @@ from ..cases_products import PRODUCTS
 from ..graph import graph_table
 from ..tables import wild_table
 from ..wild import WILD
+from ..wild2 import WILD2
 from . import accuracy, compile, host_cost, kernels, launches, models, schedule, templates, user_kernels
 from .settings import Settings, Suite
 
@@ -18,6 +19,7 @@ SUITES: dict[str, Suite] = {
     "further": Suite(partial(kernels.tasks, graphs=FURTHER), kernels.line, kernels.table),
     "contractions": Suite(partial(kernels.tasks, graphs=CONTRACTIONS), kernels.line, kernels.table),
     "wild": Suite(partial(kernels.tasks, graphs=WILD), kernels.line, wild_table),
+    "wild2": Suite(partial(kernels.tasks, graphs=WILD2), kernels.line, wild_table),
     "models": Suite(models.tasks, models.line, models.table),
     "accuracy": Suite(accuracy.tasks, accuracy.line, accuracy.table),
     "launches": Suite(launches.tasks, launches.line, launches.table),

@@ -12,6 +12,7 @@ from ..cases import GRAPHS
 from ..clocks import read_clocks
 from ..graph import Built, Graph
 from ..graph_check import GraphChecker
+from ..peaks import peak_beyond
 from ..session import Task, attempt
 from ..tables import kernel_line, kernel_table
 from ..timing import Stopwatch, measure, stopwatch
@@ -56,6 +57,9 @@ def run(
         calls[name] = call
     del checker
     torch.cuda.empty_cache()  # of the float64 reference: other processes need the memory
+    for name, call in calls.items():
+        stage(f"{name}: peak memory")
+        backends[name]["peak"] = peak_beyond(call, settings.device)
     calls.update(baselines(built.bytes, settings.device, reads=graph.reduces))
     stage(f"timing {', '.join(calls)}")
     with settings.turns.alone():

@@ -17,6 +17,7 @@ from ..clocks import read_clocks
 from ..kernel_profile import profile_kernels
 from ..models import CASES, ModelCase
 from ..models.case import Inputs
+from ..peaks import peak_beyond
 from ..session import Task, attempt
 from ..tables import model_line, model_table
 from ..timing import Stopwatch, measure, stopwatch
@@ -124,6 +125,9 @@ def run(
             backends[name]["error"] = failures[-1]
         else:
             calls[name] = step
+    for name, call in calls.items():
+        stage(f"{name}: peak memory")
+        backends[name]["peak"] = peak_beyond(call, settings.device)
     stage(f"timing {', '.join(calls)}")
     with settings.turns.alone():
         timings = measure(calls, watch(), samples=settings.samples, seconds=SECONDS)

@@ -7,7 +7,6 @@ two others, with the parameters and inputs that all backends share.
 """
 
 import contextlib
-import gc
 from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any
@@ -19,6 +18,7 @@ from torch.nn import functional as F
 from ..backends import BACKENDS, Spec
 from ..models import CASES, ModelCase
 from ..models.optimizers import AdamStep
+from ..peaks import peak_beyond
 from ..schedule_tables import schedule_line, schedule_table
 from ..schedules import Schedule, scheduled_by_inductor
 from ..session import Task, attempt
@@ -106,16 +106,9 @@ def _one(spec: Spec, function: Any, step: Callable[[Any], None], device: torch.d
 
 
 def _peak(step: Callable[[], None], device: torch.device) -> int | None:
-    """Bytes allocated at most during a step; None where the device does not say."""
-    if device.type != "cuda":
-        step()
-        return None
-    gc.collect()
-    torch.cuda.synchronize(device)
-    torch.cuda.reset_peak_memory_stats(device)
-    step()
-    torch.cuda.synchronize(device)
-    return torch.cuda.max_memory_allocated(device)
+    """Bytes allocated at most during a step, parameters too; None where the device does not say."""
+    beyond = peak_beyond(step, device)
+    return None if beyond is None else torch.cuda.memory_allocated(device) + beyond
 
 
 # The launch table

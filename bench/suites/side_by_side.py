@@ -12,6 +12,7 @@ from ..backends import CompileReport, Spec, compile_function, fresh_compilation
 from ..clocks import read_clocks
 from ..graph_check import GraphChecker
 from ..kernel_profile import profile_kernels
+from ..peaks import peak_beyond
 from ..session import Task, attempt
 from ..timing import Stopwatch, measure, stopwatch
 from ..user_kernels.without_gpu import triton_without_a_gpu
@@ -65,6 +66,8 @@ def compare(
                 failures.append(f"{name}: wrong answer: {backends[name]['note']}")
             calls[name] = call
     del checker
+    for name, call in calls.items():
+        backends[name]["peak"] = peak_beyond(call, device)
     calls.update(baselines(built.bytes, device, reads=False))
     stage(f"timing {', '.join(calls)}")
     with settings.turns.alone():
