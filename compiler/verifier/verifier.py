@@ -78,10 +78,10 @@ class Verifier:
 
         Raises ``VerificationError`` (or MLIR's own error) after emitting located diagnostics.
         """
-        module.operation.verify()
         code = bytecode_of(module.operation)
         if code == self._code:
             return
+        module.operation.verify()
         self._report.complaints = 0
         with module.context, ir.Location.unknown(module.context):
             self._check(module)

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from hypothesis import settings
+from hypothesis import core, settings
 from hypothesis.internal.conjecture import providers
 
 # Every pass is verified in tests, those that run in subprocesses too.
@@ -18,6 +18,7 @@ os.environ.setdefault("FUSE_MLIR_VERIFY", "on")
 
 # No deadline: a busy machine is no bug. The examples derive from the test itself, so that every run repeats.
 settings.register_profile("repeatable", deadline=None, derandomize=True)
+settings.register_profile("fresh", deadline=None, derandomize=False, database=None)
 settings.load_profile("repeatable")
 # Hypothesis also draws numbers that it finds in the sources of the modules loaded so far: other examples for
 # each order of tests and each edit. No setting turns it off; `test_repeatable.py` notices if it is renamed.
@@ -25,10 +26,14 @@ providers.is_local_module_file = lambda path: False
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """``--products``: who computes matrix products wherever a test does not say so itself."""
+    """``--products``: who computes matrix products wherever a test does not say so itself.
+
+    ``--fresh``: other random programs and other examples of property tests, by a number.
+    """
     parser.addoption(
         "--products", choices=("auto", "library", "generated"), help="default of the option of that name"
     )
+    parser.addoption("--fresh", type=int, metavar="N", help="draw other random programs, those of N")
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -36,6 +41,11 @@ def pytest_configure(config: pytest.Config) -> None:
     asked = config.getoption("products")
     if asked is not None:
         os.environ["FUSE_MLIR_PRODUCTS"] = asked
+    fresh = config.getoption("fresh")
+    if fresh is not None:
+        os.environ["FUSE_MLIR_FRESH"] = str(fresh)
+        core.global_force_seed = fresh  # what --hypothesis-seed sets
+        settings.load_profile("fresh")
 
 
 @pytest.hookimpl(wrapper=True)
@@ -70,12 +80,16 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 def pytest_collection_finish(session: pytest.Session) -> None:
     """What tests need not wait for: Dynamo flushes the processor's caches for each function that it compiles,
-    to time a guard once (26 ms), and collects garbage after each; AOTAutograd makes six tensors for random
-    numbers that it only functionalizes if asked; the collector looks at all of torch again and again.
+    to time a guard once (26 ms), writes Inductor's settings as JSON, and collects garbage after each;
+    AOTAutograd makes six tensors for random numbers that it only functionalizes if asked; the collector looks
+    at all of torch again and again.
     """
     guards = sys.modules.get("torch._dynamo.guards")
     if hasattr(guards, "profile_guard_manager"):
         guards.profile_guard_manager = lambda *_: 0.0
+    utils = sys.modules.get("torch._dynamo.utils")
+    if hasattr(utils, "_scrubbed_inductor_config_for_logging"):
+        utils._scrubbed_inductor_config_for_logging = lambda: None
     dynamo = sys.modules.get("torch._dynamo.config")
     if hasattr(dynamo, "run_gc_after_compile"):
         dynamo.run_gc_after_compile = False

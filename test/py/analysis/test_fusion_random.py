@@ -62,14 +62,14 @@ def broadcasts(x: Tensor, y: Tensor) -> bool:
 
 
 @given(chains())
-@settings(max_examples=60)
+@settings(max_examples=30)
 def test_random_chains_keep_their_numbers(chain: tuple[Graph, list[Tensor], dict[int, int]]) -> None:
     graph, outputs, mutates = chain
     check(graph, *outputs, mutates=mutates)
 
 
 @given(chains())
-@settings(max_examples=60)
+@settings(max_examples=40)
 def test_random_chains_keep_their_numbers_through_all_passes(
     chain: tuple[Graph, list[Tensor], dict[int, int]],
 ) -> None:

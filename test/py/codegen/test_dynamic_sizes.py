@@ -44,11 +44,10 @@ def inputs(rows: int) -> tuple[torch.Tensor, torch.Tensor]:
     return torch.randn(rows, 20), torch.randint(0, min(rows, 2), (rows,))
 
 
-@pytest.mark.parametrize("level", ["scheduled", "planned"])
 @pytest.mark.parametrize("name", FUNCTIONS)
-def test_sizes_that_are_not_the_hint(name, level):
+def test_sizes_that_are_not_the_hint(name):
     f = FUNCTIONS[name]
-    compiled = Compiled(f, {"interpret_level": level}, dynamic=True)
+    compiled = Compiled(f, {"interpret_level": "planned"}, dynamic=True)
     for rows in (HINT, *ROWS):
         x, i = inputs(rows)
         found, exact = compiled(x, i), f(x.double(), i)
@@ -59,8 +58,7 @@ def test_sizes_that_are_not_the_hint(name, level):
     assert f"fuse.hint = {HINT} : i64" in str(compiled.graphs[0].module)
 
 
-@pytest.mark.parametrize("level", ["scheduled", "planned"])
-def test_training_with_sizes_that_are_not_the_hint(level):
+def test_training_with_sizes_that_are_not_the_hint():
     table, norm = nn.Embedding(11, 20), nn.LayerNorm(20)
     parameters = {
         f"{n}.{p}": v for n, m in (("table", table), ("norm", norm)) for p, v in m.named_parameters()
@@ -71,7 +69,7 @@ def test_training_with_sizes_that_are_not_the_hint(level):
         y = F.layer_norm(torch.cat([x, x * 2]), (20,), p["norm.weight"], p["norm.bias"])
         return (F.softmax(y, -1) * y).sin().sum(0).square().sum()
 
-    compiled = Compiled(loss, {"interpret_level": level}, dynamic=True)
+    compiled = Compiled(loss, {"interpret_level": "planned"}, dynamic=True)
     for rows in (HINT, 200, 2):
         i = torch.randint(0, 11, (rows,))
         given = {n: p.detach().clone().requires_grad_() for n, p in parameters.items()}

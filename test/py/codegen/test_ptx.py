@@ -9,6 +9,7 @@ written.  A number here may change: for a reason, which docs/performance/history
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -78,6 +79,7 @@ def captured(function: Callable[..., Any], args: tuple[Any, ...]) -> torch.fx.Gr
     return graphs[0]
 
 
+@cache
 def compiled(name: str, dtype: torch.dtype) -> list[CompiledCubin]:
     """All kernels of a benchmark graph, in order."""
     graph = {**GRAPHS, **FURTHER}[name]

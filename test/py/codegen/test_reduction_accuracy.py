@@ -107,10 +107,10 @@ def judge(function, x: Tensor, updated: bool = False, dynamic: bool = False, **o
 FUNCTIONS = {"folds": folds, "normalised": normalised, "others": others}
 #: Rows of these lengths; the longest are cut into slices.
 LENGTHS = {
-    ("folds", "planned"): (1, 2, 3, 768, 4096, 4097, 4190, 32000, 131072),
-    ("normalised", "planned"): (3, 768, 4097, 4190, 32000),
+    ("folds", "planned"): (1, 2, 3, 768, 4097, 4190, 32000, 131072),
+    ("normalised", "planned"): (3, 768, 4097, 32000),
     ("others", "planned"): (3, 4097, 4190),
-    ("folds", "scheduled"): (3, 4190, 131072),
+    ("folds", "scheduled"): (3, 4190),
     ("normalised", "scheduled"): (1, 4190),
     ("others", "scheduled"): (4190,),
 }

@@ -3,12 +3,12 @@ graph was compiled for.
 """
 
 import logging
-import os
 import random
 
 import pytest
 import torch
 from compiling import Compiled
+from fresh_seeds import seeds
 
 from fuse_mlir.compiler.driver.direct_call import mutated_inputs
 from fuse_mlir.compiler.runtime.overlapping_arguments import overlaps
@@ -128,7 +128,7 @@ def test_overlaps():
 
 def test_random_arguments():
     """FUSE_MLIR_RANDOM=n runs n of them."""
-    for seed in range(int(os.environ.get("FUSE_MLIR_RANDOM", "2"))):
+    for seed in seeds(2):
         rng = random.Random(seed)
         torch._dynamo.reset()
         functions = (both, from_one_to_the_other, one)

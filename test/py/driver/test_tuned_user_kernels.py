@@ -146,7 +146,7 @@ def test_configurations_that_would_not_fuse_alike(form):
     assert "missed: fuse-user-epilogues: configurations" in remarks and "uneven_kernel differ" in remarks
 
 
-@pytest.mark.parametrize("level", ["graph", "scheduled", "tiled", "planned"])
+@pytest.mark.parametrize("level", ["graph", "planned"])
 def test_the_interpreter_runs_the_first(level):
     x = torch.randn(200)
     compiled = Compiled(scaled, {"interpret_level": level})

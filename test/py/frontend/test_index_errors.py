@@ -56,7 +56,7 @@ def once(error: BaseException, message: str, line: int) -> None:
     assert re.fullmatch(rf"{message} at {re.escape(__file__)}:{line}", str(error)), error
 
 
-@pytest.mark.parametrize("level", ("graph", "scheduled", "tiled", "planned"))
+@pytest.mark.parametrize("level", ("graph", "planned"))
 @pytest.mark.parametrize("is_index", (True, False))
 def test_at_every_level_it_is_one_error_with_one_line(level, is_index):
     """Also behind fusion with another assertion, whose kind stays its own."""

@@ -4,9 +4,9 @@ poisoned memory.
 
 import torch
 from fusion_modules import Graph, Tensor
+from shared_context import shared_context
 
 from fuse_mlir.compiler.base.remarks import Remarks
-from fuse_mlir.compiler.ir.context import make_context
 from fuse_mlir.compiler.ir.kernel import is_kernel
 from fuse_mlir.compiler.mlir import ir
 from fuse_mlir.compiler.runtime.interpreter.program import run_module
@@ -56,7 +56,7 @@ def arguments(graph: Graph) -> list:
 def run_passes(text: str, passes: tuple[Pass, ...] = VERTICAL) -> tuple[str, Remarks]:
     """The module after the passes, verified after each, and the remarks."""
     remarks = Remarks()
-    with make_context(), ir.Location.unknown():
+    with shared_context(), ir.Location.unknown():
         module = ir.Module.parse(text)
         for p in passes:
             p.run(module, remarks)
@@ -65,7 +65,7 @@ def run_passes(text: str, passes: tuple[Pass, ...] = VERTICAL) -> tuple[str, Rem
 
 
 def kernel_names(text: str) -> list[str]:
-    with make_context():
+    with shared_context():
         module = ir.Module.parse(text)
         return [op.name.value for op in module.body.operations if is_kernel(op)]
 
@@ -73,7 +73,7 @@ def kernel_names(text: str) -> list[str]:
 def run(text: str, inputs: list, shadow: bool) -> list:
     """Results, then the inputs as the module left them."""
     copies = [x.clone() if isinstance(x, torch.Tensor) else x for x in inputs]
-    with make_context():
+    with shared_context():
         results = run_module(ir.Module.parse(text), copies, shadow=shadow)
     return [*results, *(x for x in copies if isinstance(x, torch.Tensor))]
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
+from shared_context import shared_context
 from torch import fx
 from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.fx.experimental.proxy_tensor import make_fx
@@ -14,7 +15,6 @@ from torch.utils import _pytree as pytree
 from fuse_mlir.compiler.frontend.autograd.decompositions import decomposition_table
 from fuse_mlir.compiler.frontend.importer.importer import ImportedGraph, OutputResult, import_graph
 from fuse_mlir.compiler.fx.table import LOWERINGS
-from fuse_mlir.compiler.ir.context import make_context
 from fuse_mlir.compiler.runtime.interpreter.program import run_module
 
 
@@ -60,7 +60,7 @@ def capture(function: Callable[..., Any], *inputs: torch.Tensor, symbolic: bool 
 
 def imported(gm: fx.GraphModule, **options: Any) -> ImportedGraph:
     """Imports for the CPU and verifies."""
-    options = {"context": make_context(), "device": "cpu"} | options
+    options = {"context": shared_context(), "device": "cpu"} | options
     result = import_graph(gm, (), **options)
     assert result.module.operation.verify()
     return result

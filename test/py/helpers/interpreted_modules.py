@@ -1,8 +1,8 @@
 """Graph-level modules as text, for the tests of the interpreter."""
 
 import torch
+from shared_context import shared_context
 
-from fuse_mlir.compiler.ir.context import make_context
 from fuse_mlir.compiler.mlir import ir
 
 V4 = "tensor<4xf32>"
@@ -35,7 +35,7 @@ TOKEN = '"fuse.after"({}) : (tensor<4xf32>) -> !fuse.token'
 
 
 def parse(text: str) -> ir.Module:
-    return ir.Module.parse(text, make_context())
+    return ir.Module.parse(text, shared_context())
 
 
 def main(

@@ -8,13 +8,13 @@ from typing import Any
 import torch
 from functorch.compile import aot_function, make_boxed_func, min_cut_rematerialization_partition
 from import_one import outputs
+from shared_context import shared_context
 from torch import fx
 from torch._functorch import config as functorch_config
 from torch.fx.experimental.proxy_tensor import make_fx
 from torch.utils import _pytree as pytree
 
 from fuse_mlir.compiler.frontend.importer.importer import ImportedGraph, import_graph
-from fuse_mlir.compiler.ir.context import make_context
 from fuse_mlir.compiler.verifier.verifier import verify
 
 #: Relative and absolute tolerance against float64, by the result's dtype: a few roundings of the dtype.
@@ -45,7 +45,7 @@ def trace(
 
 def lower(gm: fx.GraphModule, *, strict: bool = True) -> ImportedGraph:
     """Imports for the CPU and verifies; ``strict``: nothing may fall back."""
-    imported = import_graph(gm, (), context=make_context(), device="cpu", strict=strict)
+    imported = import_graph(gm, (), context=shared_context(), device="cpu", strict=strict)
     verify(imported.module)
     return imported
 

@@ -12,8 +12,8 @@ from torch.utils import _pytree as pytree
 
 from fuse_mlir.compiler.driver import compilation
 
-#: Where a program runs: the interpreter at a level, or the launch plan.
-WHERE = ("graph", "scheduled", "tiled", "planned", "launch plan")
+#: Where a program runs: the interpreter at the first or the last level, or the launch plan.
+WHERE = ("graph", "planned", "launch plan")
 
 
 def doubled(values: Any) -> Any:

@@ -28,9 +28,9 @@ from fuse_mlir.compiler.driver.graph_compilation import compile_graph
 from fuse_mlir.compiler.driver.program import CompiledGraph
 from fuse_mlir.compiler.frontend.autograd.decompositions import decomposition_table
 
-#: Kernels before fusion run as those after it do, so most programs run from ``scheduled`` on; of what updates
-#: a table, later passes take copies away.
-LEVELS = ("scheduled", "tiled", "planned")
+#: Kernels before fusion run as those after it do, so most programs run from ``scheduled`` on: as scalar code,
+#: and as tile code in planned memory.  Of what updates a table, later passes take copies away.
+LEVELS = ("scheduled", "planned")
 ALL_LEVELS = ("graph", *LEVELS)
 
 # ---- inputs ------------------------------------------------------------------------------------------------

@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from typing import Any
 
 import torch
+from shared_context import shared_context
 
-from fuse_mlir.compiler.ir.context import make_context
 from fuse_mlir.compiler.mlir import ir
 from fuse_mlir.compiler.runtime.interpreter.program import run_module
 
@@ -105,7 +105,7 @@ def run_kernel(
 ) -> list[Any]:
     """Runs ``module_text`` on ``inputs``."""
     return run_module(
-        ir.Module.parse(module_text(inputs, outputs, dims, body), make_context()), list(inputs), **options
+        ir.Module.parse(module_text(inputs, outputs, dims, body), shared_context()), list(inputs), **options
     )
 
 

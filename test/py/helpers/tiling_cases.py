@@ -5,9 +5,9 @@ it.
 from dataclasses import dataclass, field
 
 import torch
+from shared_context import shared_context
 
 from fuse_mlir.compiler.base.remarks import Remarks
-from fuse_mlir.compiler.ir.context import make_context
 from fuse_mlir.compiler.mlir import ir
 from fuse_mlir.compiler.runtime.interpreter.program import run_module
 from fuse_mlir.compiler.verifier.verifier import verify
@@ -201,8 +201,8 @@ def tile(*axes: str, num_warps: int = 4) -> str:
 
 
 def parsed(text: str) -> ir.Module:
-    """The module, verified, in a context of its own."""
-    context = make_context()
+    """The module, verified, in the tests' context."""
+    context = shared_context()
     with context, ir.Location.unknown():
         module = ir.Module.parse(text)
         verify(module)

@@ -26,9 +26,6 @@ from fuse_mlir.passes.eliminate_dead import EliminateDead
 from fuse_mlir.passes.lower_to_tt import LowerToTt
 from fuse_mlir.passes.plan_memory import PlanMemory
 
-LEVELS = ("tiled", "planned")
-
-
 pytestmark = pytest.mark.usefixtures("fresh_dynamo", "one_thread")
 
 
@@ -93,11 +90,10 @@ def clip(*gradients):
     return total
 
 
-@pytest.mark.parametrize("level", LEVELS)
-def test_clipping_gradients_is_a_launch_for_each_step(level):
+def test_clipping_gradients_is_a_launch_for_each_step():
     """Slices of all norms, their totals, the norm of these, and the scaling: for any number of tensors."""
     gradients = [torch.randn(128, 256) for _ in range(9)]
-    (graph,) = check(clip, *gradients, interpret_level=level, hardware="h200").graphs
+    (graph,) = check(clip, *gradients, interpret_level="planned", hardware="h200").graphs
     assert graph.externs == 0
     assert graph.launches_after == 4
 
@@ -109,22 +105,20 @@ def test_norms_of_a_list(order):
     assert graph.externs == 0
 
 
-@pytest.mark.parametrize("level", LEVELS)
-def test_a_list_half_dead(level):
+def test_a_list_half_dead():
     def half(*xs):
         found = torch._foreach_mul(list(xs), 2.0)
         more = torch._foreach_add(found, 1.0)
         return more[::2]
 
     xs = [torch.randn(n, 30) for n in (5, 6, 5, 7, 8, 9)]
-    (graph,) = check(half, *xs, interpret_level=level).graphs
+    (graph,) = check(half, *xs, interpret_level="planned").graphs
     assert graph.launches_after == 1
     (call,) = (line for line in str(graph.module).splitlines() if " = call @combined" in line)
     assert ":3 = call" in call, "the parts that nobody reads are gone"
 
 
-@pytest.mark.parametrize("level", LEVELS)
-def test_sizes_that_are_symbols_and_grids_of_two_axes(level):
+def test_sizes_that_are_symbols_and_grids_of_two_axes():
     def parts(a, b, c, d):
         return a.sin() + 1, b.sin() + 1, c.t().contiguous() * 2, d.softmax(-1), (a * 0.5).sum(0)
 
@@ -135,23 +129,22 @@ def test_sizes_that_are_symbols_and_grids_of_two_axes(level):
             torch.randn(96, 80),
             torch.randn(rows, 33),
         )
-        check(parts, *inputs, dynamic=True, interpret_level=level)
+        check(parts, *inputs, dynamic=True, interpret_level="planned")
 
 
-@pytest.mark.parametrize("level", LEVELS)
 @pytest.mark.parametrize("bad", (False, True))
-def test_a_part_that_asserts(level, bad):
+def test_a_part_that_asserts(bad):
     def looked_up(table, index, other):
         return table[index], other * 2
 
     index = torch.tensor([0, 3, 99 if bad else 5])
     inputs = (torch.randn(8, 40), index, torch.randn(50))
     if not bad:
-        (graph,) = check(looked_up, *inputs, interpret_level=level).graphs
+        (graph,) = check(looked_up, *inputs, interpret_level="planned").graphs
         assert graph.launches_after == 1
         return
     with pytest.raises(DeviceAssertError):
-        Compiled(looked_up, {"interpret_level": level})(*inputs)
+        Compiled(looked_up, {"interpret_level": "planned"})(*inputs)
 
 
 def test_each_pass_keeps_the_numbers():

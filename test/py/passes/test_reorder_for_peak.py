@@ -2,7 +2,7 @@
 
 import pytest
 import torch
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fuse_mlir.compiler.analysis.program.dependences import Dependences, check_order
@@ -71,6 +71,7 @@ def program(steps: list[tuple[int, int, bool]], returned: list[int]) -> str:
 STEPS = st.lists(st.tuples(st.integers(0, 30), st.integers(0, 2), st.booleans()), min_size=1, max_size=20)
 
 
+@settings(max_examples=50)
 @given(steps=STEPS, returned=st.lists(st.integers(0, 30), min_size=1, max_size=3))
 def test_dependences_hold_and_no_peak_rises(steps, returned):
     text = program(steps, [*returned, len(steps) + 1])

@@ -3,20 +3,17 @@
 ``FUSE_MLIR_RANDOM=n`` draws ``n`` programs; each is a test of its own, so that workers share them.
 """
 
-import os
-
 import pytest
 import random_edges
 import torch
+from fresh_seeds import seeds
 from random_edges import STEPS, VIEWS, WRITERS, EdgeProgram, difference
 
 pytestmark = pytest.mark.usefixtures("fresh_dynamo", "one_thread")
 
-PROGRAMS = int(os.environ.get("FUSE_MLIR_RANDOM", "12"))
-
 
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("seed", range(PROGRAMS))
+@pytest.mark.parametrize("seed", seeds(12))
 def test_drawn(seed):
     program = EdgeProgram.drawn(seed)
     told = difference(program)

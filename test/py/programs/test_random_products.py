@@ -63,7 +63,7 @@ def test_products_of_tiles(contraction: Contraction) -> None:
     check_contraction(contraction)
 
 
-@examples(24)
+@examples(14)
 @given(contractions())
 @example(NO_POINTS)
 def test_products(contraction: Contraction) -> None:

@@ -3,7 +3,7 @@
 import importlib.util
 import sys
 
-from hypothesis import Phase, given, settings
+from hypothesis import Phase, core, given, settings
 from hypothesis import strategies as st
 
 
@@ -30,3 +30,16 @@ def test_examples_do_not_depend_on_the_modules_that_are_loaded(tmp_path, monkeyp
     spec.loader.exec_module(module)
     monkeypatch.setitem(sys.modules, "of_numbers", module)
     assert drawn() == before
+
+
+def test_fresh_examples_are_those_of_a_number(monkeypatch):
+    """The profile that ``--fresh`` loads."""
+    found = [drawn()]
+    settings.load_profile("fresh")
+    try:
+        for number in (7, 7, 8):
+            monkeypatch.setattr(core, "global_force_seed", number)
+            found.append(drawn())
+    finally:
+        settings.load_profile("repeatable")
+    assert found[1] == found[2] and len({tuple(numbers) for numbers in found}) == 3

@@ -1,13 +1,13 @@
 """Rows and keys that hold nothing finite: what is fused gives what eager gives, and so do its gradients."""
 
 import math
-import os
 
 import pytest
 import torch
 from attention_forms import added, filled, filled_with_least, no_mask
 from compiling import Compiled
 from compiling import fused_attentions as fused
+from fresh_seeds import seeds
 from random_masks import MaskProgram, difference
 from torch import Tensor
 from torch.nn import functional as F
@@ -213,11 +213,7 @@ def test_masks_that_are_written_through_views(form, training):
         torch.testing.assert_close(a, b)
 
 
-#: ``FUSE_MLIR_RANDOM=5000`` draws as many.
-PROGRAMS = int(os.environ.get("FUSE_MLIR_RANDOM", "40"))
-
-
-@pytest.mark.parametrize("seed", range(PROGRAMS))
+@pytest.mark.parametrize("seed", seeds(40))
 def test_drawn(seed):
     program = MaskProgram.drawn(seed)
     told = difference(program)

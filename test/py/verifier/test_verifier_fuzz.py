@@ -154,7 +154,9 @@ def passes_of(changed: Mutant, seed: int) -> list[str]:
     return [changed.passes[seed % len(changed.passes)]] if seed % 4 == 1 and changed.passes else []
 
 
-@pytest.mark.parametrize("first", range(0, 2000, 250))
+@pytest.mark.parametrize(
+    "first", [pytest.param(n, marks=pytest.mark.slow) if n >= 1000 else n for n in range(0, 2000, 250)]
+)
 def test_a_mutated_module_is_accepted_or_refused_in_a_sentence(answers: Answers, first: int) -> None:
     codes = []
     for seed in range(first, first + 250):
