@@ -190,8 +190,10 @@ def atom_bounds(atom: Atom, facts: Facts) -> tuple[Bound, Bound]:
     least, greatest = facts.interval(atom.num)
     if n is not None:
         return _consts((None if least is None else least // n, None if greatest is None else greatest // n))
-    # The denominator is some positive number.
-    return _consts((None if least is None else min(least, 0), None if greatest is None else max(greatest, 0)))
+    # The denominator is some positive number, and what is below 0 is at most -1 when rounded down.
+    if greatest is not None and greatest < 0:
+        greatest = -1
+    return _consts((None if least is None else min(least, 0), greatest))
 
 
 def _consts(ends: tuple[int | None, int | None]) -> tuple[Bound, Bound]:

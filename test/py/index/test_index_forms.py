@@ -226,6 +226,8 @@ def test_facts():
     assert facts.less(parse("d0"), parse("s0*s1"))
     assert not facts.less(parse("d0"), parse("s0*s1 - 1"))
     assert facts.less(parse("d2 floordiv 16"), const(4))
+    assert facts.less(parse("d0 floordiv s1"), sym("s0"))
+    assert not facts.less(parse("d0 floordiv s1"), parse("s0 - 1"))
     assert facts.equal(parse("(d2 floordiv 4)*4 + d2 mod 4"), sym("d2"))
     assert not facts.equal(sym("d2"), sym("d0"))
     assert facts.divides(4, parse("d0*8 + 12"))

@@ -129,6 +129,19 @@ def test_a_kernel_in_a_branch_fuses_and_copies_nothing():
     assert found == ["repeated_subgraph0.fused_sin_add_kernel_cos"] * 2
 
 
+def test_a_kernel_in_a_branch_fuses_for_symbolic_sizes():
+    """The kernel walks over all elements of a matrix whose rows and columns are symbols."""
+    x = torch.linspace(-2, 2, 48).reshape(6, 8)
+    with triton_without_a_gpu(), torch.no_grad():
+        compiled = Compiled(in_branches, {"interpret_level": "planned"}, dynamic=True)
+        for given in (x, x[:5, :7].contiguous()):
+            found, _ = compiled(given, TRUE)
+            torch.testing.assert_close(found, (given.sin() + given).cos(), rtol=1e-4, atol=1e-4)
+    for graph in compiled.graphs:
+        launches = [launch.name for launch in graph.launches]
+        assert "true_graph_0.fused_sin_add_kernel_cos" in launches
+
+
 def ordered(x, y):
     return x.cos(), add(x.sin(), x).exp() * y
 
