@@ -25,8 +25,9 @@ from ..frontend.user_kernels.tracing import user_kernel_facts
 from ..fx.saved_strides import keep_saved_tensors, kept_strides, report_strides
 from ..report.torch_trace import TracedCapture, tracing
 from ..rewrites.stages import CAPTURED, switched_on
+from ..runtime.as_torch import function_of
 from ..runtime.cache.places import cache_folder
-from ..runtime.overlapping_arguments import as_torch, with_overlaps
+from ..runtime.overlapping_arguments import with_overlaps
 from .calling_convention import called_by_dynamo
 from .direct_call import (
     differentiable_results,
@@ -121,7 +122,7 @@ class CapturedCompilation:
             if self._options.strict:
                 raise
             log.warning("torch runs a whole graph: %s", reason)
-            return as_torch(gm)
+            return function_of(gm)
         compiled = aot_autograd(
             fw_compiler=self.compile_forward,
             bw_compiler=self.compile_backward,
@@ -144,7 +145,7 @@ class CapturedCompilation:
                 if self._options.strict or not (self._facts.shared and _REFUSES in str(error)):
                     raise
                 log.warning("torch runs a whole graph whose arguments share memory: %s", error)
-                return as_torch(gm)
+                return function_of(gm)
         call = wrapped if self._direct is None else self._direct
         return with_overlaps(call, gm, example_inputs, self._mutated)
 

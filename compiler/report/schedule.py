@@ -12,6 +12,7 @@ from typing import Literal
 from ..analysis.program.provenance import launch_calls, node_names
 from ..base.dataclass import dataclass
 from ..base.launch import Launch
+from ..base.strides import span
 from ..ir.layout import TensorSpec
 from ..ir.nesting import nested_modules
 from ..ir.sizes import estimate, hints_of
@@ -137,9 +138,5 @@ class _Reader:
 
 def _bytes(root: ir.Value, hints: Mapping[str, int]) -> int:
     spec = TensorSpec.of(root.type)
-    extents = [
-        (estimate(n, hints), estimate(s, hints)) for n, s in zip(spec.sizes, spec.strides, strict=True)
-    ]
-    if any(n == 0 for n, _ in extents):
-        return 0
-    return (1 + sum((n - 1) * s for n, s in extents)) * spec.element_bytes
+    sizes, strides = ([estimate(n, hints) for n in found] for found in (spec.sizes, spec.strides))
+    return span(sizes, strides) * spec.element_bytes

@@ -12,6 +12,13 @@ from .deterministic import deterministic_algorithms
 from .nested_results import laid_out
 
 
+def function_of(gm: GraphModule) -> Callable[..., Any]:
+    """The function of a captured graph, which is written now: Dynamo may take the nodes away later."""
+    gm.recompile()
+    _ = gm.code
+    return gm.forward
+
+
 def run_as_torch(
     gm: GraphModule, strides: Sequence[tuple[int, ...] | None]
 ) -> Callable[[list[Any]], list[Any]]:

@@ -16,7 +16,9 @@ import torch
 from torch import Tensor
 from torch.fx import GraphModule
 
+from ..base.strides import span
 from ..fx.views import meets_itself
+from .as_torch import function_of
 
 log = logging.getLogger(__name__)
 
@@ -42,7 +44,7 @@ def with_overlaps(
     if not strided or (written is not None and not set(written) & set(strided)):
         return call
     names = [node.name for node in gm.graph.find_nodes(op="placeholder")]
-    run = as_torch(gm)
+    run = function_of(gm)
     pick = itemgetter(*strided, *strided[:1])  # of one item, it would give the item itself
     pick_sizes = itemgetter(*sizes, *sizes[:1]) if sizes else lambda args: ()
     compiled_for: tuple[Any, ...] | None = None  # where merged arguments lie
@@ -87,13 +89,6 @@ def _sharing(args: Sequence[Any], strided: Sequence[int]) -> tuple[Any, ...]:
     )
 
 
-def as_torch(gm: GraphModule) -> Callable[..., Any]:
-    """The function of a captured graph, which is written now: Dynamo may take the nodes away later."""
-    gm.recompile()
-    _ = gm.code
-    return gm.forward
-
-
 def overlaps(args: Sequence[Any], strided: Sequence[int], written: Sequence[int]) -> Overlaps:
     """Which arguments with the numbers ``strided`` overlap one that is ``written``.  Two count from the
     first to the last byte of each, so that two whose elements alternate do overlap.
@@ -110,9 +105,8 @@ def overlaps(args: Sequence[Any], strided: Sequence[int], written: Sequence[int]
 
 def _span(tensor: Tensor) -> tuple[int, int]:
     """The addresses of the first byte of a tensor and of the one behind its last."""
-    last = sum((n - 1) * s for n, s in zip(tensor.shape, tensor.stride(), strict=True))
     start = tensor.data_ptr()
-    return start, start + (last + 1) * tensor.element_size()
+    return start, start + span(tensor.shape, tensor.stride()) * tensor.element_size()
 
 
 def _sentence(found: Overlaps, names: Sequence[str]) -> str:
@@ -123,4 +117,4 @@ def _sentence(found: Overlaps, names: Sequence[str]) -> str:
     )
 
 
-__all__ = ["as_torch", "overlaps", "with_overlaps"]
+__all__ = ["overlaps", "with_overlaps"]

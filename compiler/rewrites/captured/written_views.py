@@ -41,6 +41,7 @@ from torch.fx.experimental.symbolic_shapes import statically_known_true
 from torch.utils import _pytree as pytree
 
 from ...base.errors import WrittenView
+from ...base.strides import span
 from ...fx.views import meets_itself
 from ..rewriting import rewrite
 from .matching import example, rewrite_graphs
@@ -269,7 +270,7 @@ def _fill_each_once(writer: Node, operand: Node, base: Node) -> bool:
     if len(writer.args) < _ARGUMENTS[_name(writer)] or not all(type(n) is int for n in numbers):
         return False
     graph, filled, shape, strides = writer.graph, writer.args[-1], value.shape, value.stride()
-    count = 1 + sum((n - 1) * s for n, s in zip(shape, strides, strict=True)) if value.numel() else 0
+    count = span(shape, strides)
     chosen = graph.call_function(torch.zeros_like, (operand,), {"dtype": torch.bool})
     if _name(writer) == "masked_fill_":
         chosen = graph.call_method("logical_or", (chosen, writer.args[1]))

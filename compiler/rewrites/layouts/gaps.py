@@ -31,6 +31,7 @@ import torch
 from torch import Tensor
 from torch.fx import Node
 
+from ...base.strides import span
 from ...fx.views import is_one_view
 from ..rewriting import rewrite
 from .relayout import Relayout, generated, takes_any_strides
@@ -73,7 +74,7 @@ def _without_gaps(value: Tensor) -> list[Any] | None:
     sizes, strides = _hints(value.shape), _hints(value.stride())
     if sizes is None or strides is None or 0 in sizes:
         return None
-    if 1 + sum((n - 1) * s for n, s in zip(sizes, strides, strict=True)) <= prod(sizes):
+    if span(sizes, strides) <= prod(sizes):
         return None
     dense: list[Any] = [1] * len(sizes)
     elements: Any = 1

@@ -11,6 +11,8 @@ import torch
 from torch import Tensor
 
 from ...base.dataclass import dataclass
+from ...base.strides import span
+from ...fx.views import meets_itself
 from ...ir.kernel import argument_attributes, string
 from ...ir.layout import TensorSpec
 from ...mlir import ir
@@ -192,8 +194,7 @@ def _layout(
     begin += offset
     if 0 in shape:
         return shape, strides, 0, elements
-    extent = begin + 1 + sum((n - 1) * s for n, s in zip(shape, strides, strict=True))
-    return shape, strides, begin, max(extent, elements, 0)
+    return shape, strides, begin, max(begin + span(shape, strides), elements, 0)
 
 
 def _place(facts: Mapping[str, ir.Attribute]) -> tuple[int, int]:
@@ -237,12 +238,7 @@ def moved_inputs(inputs: Sequence[Any], constants: int, seed: int) -> list[Any]:
     moved = copy_inputs(inputs)
     for value in moved[: len(moved) - constants]:
         wide = isinstance(value, Tensor) and value.dtype in (torch.float32, torch.float64)
-        if wide and without_overlap(value):
+        if wide and not meets_itself(value):
             sign = torch.randint(0, 2, value.shape, generator=generator) * 2 - 1
             value.mul_(1 + sign * torch.finfo(value.dtype).eps)
     return moved
-
-
-def without_overlap(value: Tensor) -> bool:
-    """Whether no two elements of a tensor share memory.  (Those of an expanded tensor do.)"""
-    return all(s > 0 or n <= 1 for n, s in zip(value.shape, value.stride(), strict=True))

@@ -7,12 +7,13 @@ import torch
 from torch import Tensor
 
 from ...base.dataclass import dataclass
+from ...fx.views import meets_itself
 from ...mlir import ir
 from ..interpreter.graph_values import same_strides
 from ..interpreter.program import InterpretedProgram
 from ..interpreter.scalar.dtypes import CARRIERS, signless
 from ..rng import RngState
-from .made_inputs import copy_inputs, without_overlap
+from .made_inputs import copy_inputs
 
 #: How many roundings of a result's dtype a pass that is not bitwise may add.  Wide dtypes get more, as their
 #: sums are long; a narrow one is rounded once.
@@ -85,11 +86,9 @@ class Outcome:
 def _kept(value: Any) -> Any:
     if not isinstance(value, Tensor):
         return value
-    return (
-        torch.empty_strided(value.shape, value.stride(), dtype=value.dtype).copy_(value)
-        if without_overlap(value)
-        else value.clone()
-    )
+    if meets_itself(value):
+        return value.clone()
+    return torch.empty_strided(value.shape, value.stride(), dtype=value.dtype).copy_(value)
 
 
 def check_equal(

@@ -4,6 +4,7 @@ it takes, as plain data."""
 from collections.abc import Mapping
 
 from ...base.dataclass import dataclass
+from ...base.strides import span
 from ...codegen.launches import KernelSource
 from ..plans.plan import Plan
 
@@ -20,8 +21,7 @@ class TensorArgument:
     @property
     def elements(self) -> int:
         """How many elements its storage has."""
-        last = sum((size - 1) * stride for size, stride in zip(self.sizes, self.strides, strict=True))
-        return self.offset + last + 1
+        return self.offset + span(self.sizes, self.strides)
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 
 from ...base.dataclass import dataclass
+from ...base.strides import span
 from ...ir.layout import TensorSpec
 from ...mlir import ir
 from ..errors import RunError
@@ -89,7 +90,7 @@ def check_room(size: int) -> None:
 def allocate(spec: TensorSpec, sizes: Mapping[str, int], shadow: bool, poisoned: bool = True) -> Tensor:
     """Fresh memory with the layout of ``spec``."""
     shape, strides, offset = layout_of(spec, sizes)
-    extent = 0 if 0 in shape else offset + 1 + sum((n - 1) * s for n, s in zip(shape, strides, strict=True))
+    extent = 0 if 0 in shape else offset + span(shape, strides)
     dtype = memory_dtype(spec.element, shadow)
     check_room(extent * dtype.itemsize)
     memory = torch.zeros(extent, dtype=dtype)

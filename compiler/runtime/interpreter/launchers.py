@@ -9,6 +9,7 @@ from typing import Any
 
 import torch
 
+from ...base.strides import span
 from ...index import Expr, parse
 from ...ir.kernel import argument_attributes, named_sizes, string, strings
 from ...ir.layout import TensorSpec
@@ -126,7 +127,7 @@ def _at(address: int, spec: TensorSpec, sizes: Mapping[str, int]) -> torch.Tenso
     """The tensor whose first element is at an address."""
     shape, strides, _ = layout_of(spec, sizes)
     dtype = memory_dtype(spec.element)
-    count = 0 if 0 in shape else 1 + sum((n - 1) * s for n, s in zip(shape, strides, strict=True))
+    count = span(shape, strides)
     if not count:
         return torch.empty(shape, dtype=dtype)
     buffer = (ctypes.c_char * (count * dtype.itemsize)).from_address(address)

@@ -14,6 +14,7 @@ import torch
 from torch import Tensor
 
 from ...base.dataclass import dataclass
+from ...base.strides import span
 from ...mlir import ir
 from ..errors import OutOfBounds, RaceError
 from .scalar.dtypes import CARRIERS, signless
@@ -228,8 +229,6 @@ class Memory:
         elements = source.untyped_storage().nbytes() // source.element_size()
         flat = torch.as_strided(source, (elements,), (1,), 0)
         start = source.storage_offset()
-        last = start - 1
-        if source.numel():
-            last = start + sum((n - 1) * s for n, s in zip(source.shape, source.stride(), strict=True))
+        last = start - 1 + span(source.shape, source.stride())
         storage = self._storages[tensor.untyped_storage().data_ptr()]
         return Pointer(Window(storage, flat, start, last), torch.full([1] * rank, start))

@@ -3,6 +3,11 @@
 import math
 
 import torch
+from torch import Tensor
+
+
+def operands(*batch: int, t: int = 5, s: int = 7, d: int = 8, dtype=torch.float32) -> list[Tensor]:
+    return [torch.randn(*batch, n, d, dtype=dtype) for n in (t, s, s)]
 
 
 def scores(q, k):

@@ -174,7 +174,10 @@ def test_kernels(of, to, text, registers, pack, exact):
 
 def test_an_instruction_that_is_not_there_is_an_error_of_the_program():
     """It names the text and the line, and torch does not run the graph instead."""
-    text, expected = "vote.ballot.b32 $0, $1;", r"the inline assembly 'vote.ballot.*test_ptx.py:\d+"
+    text, expected = (
+        "vote.ballot.b32 $0, $1;",
+        r"the inline assembly 'vote.ballot.*test_inline_assembly.py:\d+",
+    )
     compiled = Compiled(lambda x: launched(x, torch.int32, text, "=r,r", 1), {"verify": "levels"})
     with triton_without_a_gpu(), torch.no_grad(), pytest.raises(Exception, match=expected) as raised:
         compiled(torch.arange(32, dtype=torch.int32))
