@@ -9,18 +9,28 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from .compiler.backend import fuse as backend
+    from .compiler.driver.packages.loading import load
+    from .compiler.driver.packages.write import package
 
     __version__: str
 
-__all__ = ["__version__", "backend"]
+__all__ = ["__version__", "backend", "load", "package"]
 
 
 def __getattr__(name: str) -> Any:
-    """``backend`` and ``__version__``, each loaded when it is first asked for."""
+    """What ``__all__`` names, each loaded when it is first asked for."""
     if name == "backend":
         from .compiler.backend import fuse
 
         return fuse
+    if name == "load":
+        from .compiler.driver.packages.loading import load
+
+        return load
+    if name == "package":
+        from .compiler.driver.packages.write import package
+
+        return package
     if name == "__version__":
         return _version()
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

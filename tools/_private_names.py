@@ -109,6 +109,12 @@ PRIVATE_NAMES: tuple[Names, ...] = (
     ),
     Names("torch._logging", "trace_structured", "write nothing into torch's trace"),
     Names("torch._logging._internal.trace_log", " handlers", "write nothing into torch's trace"),
+    Names(
+        "torch.export.pt2_archive._package",
+        "PT2ArchiveWriter",
+        "a zip of uncompressed entries with torch's version files",
+    ),
+    Names("torch.utils._pytree", "treespec_dumps treespec_loads", "torch.utils.pytree, once it is public"),
     Names("torch._guards", "detect_fake_mode", "the mode of the first fake tensor among the values"),
     # ---- ops -----------------------------------------------------------------------------------------------
     Names(

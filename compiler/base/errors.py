@@ -95,6 +95,30 @@ class TemplateError(ProgramError):
     template = "the template of {op} at {where}: {reason}"
 
 
+class PackageError(ProgramError):
+    """A package that cannot be made, read or used as asked."""
+
+    template = "{path}: {reason}"
+
+
+class PackageDamaged(PackageError):
+    """A part of a package that is not what was written."""
+
+    template = "{path}: {part} is damaged: its bytes are not those that were written"
+
+
+class PackageMismatch(PackageError):
+    """A package that was made for something else: an architecture, a version, a driver."""
+
+    template = "{path} was made for {made_for}, and this is {found}"
+
+
+class PackageCall(ProgramError):
+    """An argument of a call that the packaged program was not made for."""
+
+    template = "the argument {name}: expected {expected}, got {found}"
+
+
 class UnsupportedDevice(CompileError):
     """A device of torch's type "cuda" for which no kernel can be compiled."""
 

@@ -202,6 +202,21 @@ def device_hardware(properties: Any, model: str | None = None) -> Hardware:
     return with_settings(PRESETS[name], {**figures, **limits, "descriptors": copies})
 
 
+def capability_hardware(capability: int) -> Hardware:
+    """A model for any GPU of a capability, 90 for 9.0: the smallest that was measured, or else what all of
+    its architecture have.
+    """
+    if capability in _MEASURED:
+        return PRESETS[_MEASURED[capability]]
+    shared = _SHARED.get(capability, 99) * 1024
+    return with_settings(PRESETS["generic"], {"shared_bytes": shared, "descriptors": capability >= 90})
+
+
+#: Models that were measured, by capability, and KiB of shared memory that a program of others can have.
+_MEASURED = {80: "a100", 90: "h100"}
+_SHARED = {87: 163, 100: 227, 103: 227, 110: 227}
+
+
 def _model(properties: Any) -> str:
     capability = (properties.major, properties.minor)
     words = re.findall(r"[a-z0-9]+", properties.name.lower())

@@ -30,12 +30,12 @@ from ..base.timing import Timing
 from ..frontend.autograd.stand_in import (
     StandInMismatch,
     StoredStep,
-    TrainingStep,
     backward_call,
     cut,
     forward_call,
     stand_in,
 )
+from ..frontend.autograd.step_data import TrainingStep
 from ..fx.graph_text import NotCacheable
 from ..fx.saved_strides import keep_saved_tensors, report_strides
 from ..runtime.gpu import load
@@ -145,7 +145,17 @@ def load_program(program: GpuProgram, facts: GraphFacts, options: Options) -> Co
     with facts.timing.measured("load"):
         run = LaunchPlan.at_first_call(plan, run_plan) if options.output == "fx" else run_plan()
     call, fx = facts.boxed(run, program.interface), facts.fx_parts(program.interface, options, final)
-    return compiled_graph(facts, program.account, program.interface, plan, call, module, fx, cached=True)
+    return compiled_graph(
+        facts,
+        program.account,
+        program.interface,
+        plan,
+        call,
+        module,
+        fx,
+        kernels=lambda: program.kernels,
+        cached=True,
+    )
 
 
 @dataclass(frozen=True)

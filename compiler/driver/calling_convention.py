@@ -2,7 +2,7 @@
 and gives the flat list of a graph's outputs.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from itertools import count
 from operator import itemgetter
 from typing import Any
@@ -10,7 +10,6 @@ from typing import Any
 import torch
 
 from ..frontend.importer.interface import OutputArgument, OutputConstant, OutputResult
-from ..fx.graph_text import held
 from ..runtime.plans.bound_plan import LaunchPlan
 from .direct_call import direct_call
 from .program import Interface
@@ -20,16 +19,15 @@ def boxed(
     run: Callable[[list[Any]], list[Any]],
     interface: Interface,
     placeholders: int,
-    gm: torch.fx.GraphModule | None,
+    constants: Sequence[torch.Tensor] = (),
 ) -> Callable[[list[Any]], list[Any]]:
-    """What AOTAutograd calls.  ``run``: calls ``@main``.  ``placeholders``: how many the graph has.  ``gm``:
-    the graph, if it holds tensors that are arguments of ``@main``.
+    """What AOTAutograd calls.  ``run``: calls ``@main``.  ``placeholders``: how many the graph has.
+    ``constants``: the tensors that the graph holds and ``@main`` takes.
 
-    ``@main`` takes the placeholders that have a value when it runs, then the tensors that ``gm`` holds; its
+    ``@main`` takes the placeholders that have a value when it runs, then the ``constants``; its
     results also hold the mutated arguments.
     """
     inputs, outputs = interface.inputs, interface.outputs
-    constants = [held(gm, name) for name in interface.constants] if gm is not None else []
     in_order = len(inputs) == placeholders  # a graph's placeholders are numbered in order
     plain = outputs == tuple(OutputResult(i) for i in range(interface.results))
     pick = pick_outputs(interface)

@@ -19,7 +19,8 @@ from ..base.options import Options
 from ..base.remarks import Remarks
 from ..frontend.autograd.decompositions import decomposition_table
 from ..frontend.autograd.min_cut import partition
-from ..frontend.autograd.stand_in import TrainingStep, training_step
+from ..frontend.autograd.stand_in import training_step
+from ..frontend.autograd.step_data import TrainingStep
 from ..frontend.user_kernels.facts import FactsStore
 from ..frontend.user_kernels.tracing import user_kernel_facts
 from ..fx.saved_strides import keep_saved_tensors, kept_strides, report_strides
@@ -105,6 +106,9 @@ class CapturedCompilation:
         self._traced: TracedCapture | None = None
         #: What Dynamo calls where none of AOTAutograd's wrappers is needed.
         self._direct: Callable[..., Any] | None = None
+        #: The inputs that a graph without gradients writes to, where it takes and gives plain tensors; what a
+        #: package is made of.
+        self.plain: tuple[int, ...] | None = None
         #: As ``mutated_inputs`` says.
         self._mutated: tuple[int, ...] | None = ()
         #: From the cut until the forward graph is compiled.
@@ -153,6 +157,7 @@ class CapturedCompilation:
     def compile_inference(self, graph: torch.fx.GraphModule, inputs: Sequence[Any]) -> Callable[..., Any]:
         """The one graph of a captured graph without gradients."""
         written = self._written_inputs(graph)
+        self.plain = written_inputs(graph, self._facts.inputs, sized=True)
         self._mutated = mutated_inputs(self._facts.inputs)
         leave_out_hooks_guard()
         compiled = self._compile(graph, inputs, "inference", self._remarks)

@@ -67,8 +67,9 @@ class Compilation:
     def program(self, kernels: Mapping[str, PlanKernel]) -> GpuProgram:
         """The program as plain data, for a GPU."""
         assert self.executable.plan is not None, "the interpreter runs the module itself"
-        text = self.module.operation.get_asm(enable_debug_info=True, assume_verified=True)
-        return GpuProgram(self.interface, self.account, self.executable.plan, kernels, text)
+        return GpuProgram(
+            self.interface, self.account, self.executable.plan, kernels, module_text(self.module)
+        )
 
 
 def compile_program(request: Request) -> Compilation:
@@ -200,7 +201,8 @@ class Executable:
     plan: the launch plan; None on the interpreter.  sources: what Triton compiles, by launch.  Kernels are
     compiled in other threads and loaded at the first call; each of ``when_loaded`` gets them then.
     launchers: loads them, too, and gives what launches each; None where they are interpreted.  products:
-    waits for kernels that multiply tiles, and gives them.
+    waits for kernels that multiply tiles, and gives them.  kernels: the same for all; None where they are
+    interpreted.
     """
 
     run: Callable[[list[Any]], list[Any]]
@@ -209,6 +211,7 @@ class Executable:
     launchers: Callable[[], Mapping[str, Callable[..., None]]] | None = None
     when_loaded: list[Callable[[Mapping[str, PlanKernel]], None]] = field(default_factory=list)
     products: Callable[[], Mapping[str, PlanKernel]] = dict
+    kernels: Callable[[], Mapping[str, PlanKernel]] | None = None
 
     def dump(self, folder: Path) -> None:
         """Writes ``plan.txt``, ``plan.py`` and a ``.ttir`` file for each kernel."""
@@ -298,6 +301,7 @@ def executable(
 
     made.launchers = launchers
     made.products = products
+    made.kernels = compiled
     made.run = LaunchPlan.at_first_call(plan, load)
     return made
 
@@ -352,8 +356,13 @@ def empty_module() -> ir.Module:
         return ir.Module.create()
 
 
+def module_text(module: ir.Module) -> str:
+    """The text of a module, with the locations of its ops."""
+    return module.operation.get_asm(enable_debug_info=True, assume_verified=True)
+
+
 def read_module(text: str) -> ir.Module:
-    """The module that ``Compilation.program`` wrote.  Raises RunError for any other text."""
+    """The module that ``module_text`` wrote.  Raises RunError for any other text."""
     with make_context(), ir.Location.unknown():
         try:
             return ir.Module.parse(text)

@@ -18,6 +18,7 @@ from ..base.timing import PassTime, Timing
 from ..fx.graph_text import held
 from ..report.torch_trace import trace_json, trace_launches, trace_text, tracing
 from ..runtime.as_torch import run_fx
+from ..runtime.gpu.load import PlanKernel
 from ..runtime.plans.plan import Plan
 from ..runtime.plans.plan_text import plan_text
 from .calling_convention import boxed
@@ -48,7 +49,7 @@ class GraphFacts:
         self, run: Callable[[list[Any]], list[Any]], interface: Interface
     ) -> Callable[[list[Any]], list[Any]]:
         """What AOTAutograd calls, where ``run`` calls ``@main``."""
-        return boxed(run, interface, self.placeholders, self.gm)
+        return boxed(run, interface, self.placeholders, tuple(self._constants(interface).values()))
 
     def fx_parts(
         self,
@@ -58,8 +59,11 @@ class GraphFacts:
         objects: Mapping[str, Any] = MappingProxyType({}),
     ) -> FxParts:
         """What FX output is made from.  ``objects``: as in ``Compilation``."""
-        constants = {} if self.gm is None else {name: held(self.gm, name) for name in interface.constants}
-        return FxParts(interface, self.placeholders, constants, objects, options, final)
+        return FxParts(interface, self.placeholders, self._constants(interface), objects, options, final)
+
+    def _constants(self, interface: Interface) -> dict[str, torch.Tensor]:
+        """The tensors that the graph holds, by name."""
+        return {} if self.gm is None else {name: held(self.gm, name) for name in interface.constants}
 
 
 def compiled_graph(
@@ -71,11 +75,12 @@ def compiled_graph(
     load_module: "Callable[[], ir.Module]",
     fx: FxParts | torch.fx.GraphModule,
     *,
+    kernels: Callable[[], Mapping[str, PlanKernel]] | None = None,
     passes: tuple[PassTime, ...] = (),
     cached: bool = False,
 ) -> CompiledGraph:
     """The graph with its account.  ``plan``: None on the interpreter.  ``call``: what AOTAutograd calls.
-    ``fx``: the graph itself where torch runs it, whatever ``output`` says.
+    ``fx``: the graph itself where torch runs it, whatever ``output`` says.  ``kernels``: as ``load_kernels``.
     """
     compiled = CompiledGraph(
         name=facts.name,
@@ -90,6 +95,8 @@ def compiled_graph(
         key=facts.key,
         load_module=load_module,
         load_fx=partial(_load_fx, fx),
+        interface=interface,
+        load_kernels=kernels,
         call=call,
         strides=interface.strides,
     )

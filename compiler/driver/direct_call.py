@@ -43,12 +43,15 @@ def needs_gradients(example_inputs: Sequence[Any]) -> bool:
     return torch.is_grad_enabled() and any(getattr(x, "requires_grad", False) for x in example_inputs)
 
 
-def written_inputs(gm: torch.fx.GraphModule, inputs: int | None) -> tuple[int, ...] | None:
+def written_inputs(
+    gm: torch.fx.GraphModule, inputs: int | None, *, sized: bool = False
+) -> tuple[int, ...] | None:
     """Which inputs ``gm``, what AOTAutograd made of the captured graph, writes to, where it can be called
     with inputs as they are and gives the graph's results as they are; None where it cannot.  ``inputs``: of
-    ``plain_inputs``.  Ask while AOTAutograd compiles ``gm``, and only where autocast was off before.
+    ``plain_inputs``.  ``sized``: results may have sizes that AOTAutograd marks for Dynamo.  Ask while
+    AOTAutograd compiles ``gm``, and only where autocast was off before.
     """
-    metadata = _plain_metadata(gm, inputs)
+    metadata = _plain_metadata(gm, inputs, sized)
     (output,) = gm.graph.find_nodes(op="output")
     results = output.args[0]
     if metadata is None or not isinstance(results, (tuple, list)) or len(results) != metadata.num_outputs:
@@ -77,7 +80,7 @@ def differentiable_results(gm: torch.fx.GraphModule, inputs: int | None) -> list
     return [info.requires_grad for info in metadata.output_info]
 
 
-def _plain_metadata(gm: torch.fx.GraphModule, inputs: int | None) -> Any:
+def _plain_metadata(gm: torch.fx.GraphModule, inputs: int | None, sized: bool = False) -> Any:
     context = torch._guards.TracingContext.try_get()
     metadata = context.fw_metadata if context is not None else None
     plain = (
@@ -89,7 +92,7 @@ def _plain_metadata(gm: torch.fx.GraphModule, inputs: int | None) -> Any:
         and not metadata.num_outputs_aliased
         and not metadata.num_intermediate_bases
         and not metadata.tokens
-        and not metadata.dynamic_outputs
+        and (sized or not metadata.dynamic_outputs)
         and not metadata.is_rng_op_functionalized
         and metadata.grad_enabled_mutation is None
     )

@@ -18,7 +18,7 @@ from ..runtime.as_torch import run_as_torch
 from .cache_hit import hit_of_graph
 from .compiled_graph import GraphFacts, compiled_graph, report
 from .fx_pass import run_fx_pass
-from .program import Account, CompiledGraph, FinalModule, Interface
+from .program import WHOLE_GRAPH, Account, CompiledGraph, FinalModule, Interface
 from .program_cache import ProgramCache
 from .rebound_arguments import rebinding, take_out_rebound
 from .request import Request
@@ -95,7 +95,15 @@ def _compile(request: Request, key: str | None) -> CompiledGraph:
         done.objects,
     )
     return compiled_graph(
-        facts, done.account, done.interface, plan, call, lambda: done.module, fx, passes=done.passes
+        facts,
+        done.account,
+        done.interface,
+        plan,
+        call,
+        lambda: done.module,
+        fx,
+        kernels=done.executable.kernels,
+        passes=done.passes,
     )
 
 
@@ -107,7 +115,7 @@ def _as_torch(request: Request, reason: str, error: BaseException | None = None)
 
     name, gm = request.name, request.gm
     log.warning("%s: torch runs the whole graph: %s", name, reason, exc_info=error)
-    account = Account(Remarks(), (Fallback("the whole graph", reason, name),), 0, ())
+    account = Account(Remarks(), (Fallback(WHOLE_GRAPH, reason, name),), 0, ())
     strides = result_strides(gm)
     facts = GraphFacts(name, None, request.placeholders, request.timing)
     interface = Interface((), (), (), 0, strides)

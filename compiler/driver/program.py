@@ -11,7 +11,6 @@ from ..base.options import Options
 from ..base.remarks import Remarks
 from ..base.timing import PassTime, Timing
 from ..frontend.importer.interface import Fallback, Output
-from ..fx.saved_strides import ResultStrides
 from ..runtime.gpu.load import PlanKernel
 from ..runtime.plans.plan import Partition, Plan
 from ..runtime.plans.python_source import python_source
@@ -22,20 +21,24 @@ if TYPE_CHECKING:
     from ..mlir import ir
 
 
+#: What ``Fallback.target`` is where torch runs all of a graph.
+WHOLE_GRAPH = "the whole graph"
+
+
 @dataclass(frozen=True)
 class Interface:
     """Arguments and results of ``@main`` in terms of AOTAutograd's graph.
 
     inputs: numbers of the placeholders that are arguments.  constants: names of the tensors that the graph
     holds, the arguments after them.  outputs: where each output of the graph comes from.  results: how many
-    ``@main`` has.  strides: of the outputs.
+    ``@main`` has.  strides: of the outputs; None for what is no tensor, or has sizes unknown while compiling.
     """
 
     inputs: tuple[int, ...]
     constants: tuple[str, ...]
     outputs: tuple[Output, ...]
     results: int
-    strides: ResultStrides = ()
+    strides: tuple[tuple[int, ...] | None, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -97,8 +100,10 @@ class CompiledGraph:
     plan's Python, empty on the interpreter.
     cached: the program came from the program cache; no pass ran.  key: the name under which it was looked up
     there, None where the cache is passed by.  call: what runs, a function from the list
-    of arguments to the list of results.  partitions: the parts that ``cudagraphs`` records; unrecorded: the
-    calls that run between them, and why.  strides: of the results.
+    of arguments to the list of results.  interface: what the arguments and results of ``@main`` are to these.
+    load_kernels: waits for the compiled kernels of the plan; None on the interpreter.  partitions: the parts
+    that ``cudagraphs`` records; unrecorded: the calls that run between them, and why.  strides: of the
+    results.
     """
 
     name: str
@@ -113,8 +118,10 @@ class CompiledGraph:
     key: str | None
     load_module: "Callable[[], ir.Module]" = field(repr=False)
     load_fx: "Callable[[], torch.fx.GraphModule]" = field(repr=False)
+    interface: Interface = field(repr=False)
+    load_kernels: "Callable[[], Mapping[str, PlanKernel]] | None" = field(repr=False)
     call: Callable[[list[Any]], list[Any]] = field(repr=False)
-    strides: ResultStrides = ()
+    strides: tuple[tuple[int, ...] | None, ...] = ()
 
     @cached_property
     def source(self) -> str:

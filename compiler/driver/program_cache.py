@@ -24,7 +24,7 @@ import torch
 
 from ..base.options import Options
 from ..base.triton_environment import triton_environment
-from ..frontend.autograd.stand_in import TrainingStep
+from ..frontend.autograd.step_data import TrainingStep
 from ..fx.captured_text import captured_text
 from ..fx.graph_text import NotCacheable, graph_text
 from ..fx.saved_strides import ALL_KEPT, KeptStrides, moved_inputs

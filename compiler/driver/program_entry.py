@@ -17,7 +17,7 @@ import torch
 
 from ..base.dataclass import dataclass
 from ..base.json_data import from_json, to_json
-from ..frontend.autograd.stand_in import Look, TrainingStep
+from ..frontend.autograd.step_data import Look, TrainingStep
 from ..frontend.importer.interface import OutputArgument, OutputResult
 from ..runtime.plans.externs import named
 from ..runtime.plans.plan import Plan

@@ -24,6 +24,7 @@ from torch._functorch import config as functorch_config
 from torch._inductor import config as inductor_config  # some decompositions are Inductor's
 
 from ..base.options import OptionError, Options
+from ..base.target import other_target
 
 
 def torch_state() -> str:
@@ -59,7 +60,11 @@ def torch_state() -> str:
 
 
 def capability_of(device: torch.device | str) -> int:
-    """The compute capability of a device ("cuda:0"), 90 for 9.0; that where torch finds no GPU."""
+    """The compute capability of a device ("cuda:0"), 90 for 9.0; that where torch finds no GPU.  Under
+    ``compiling_for``, the one that is asked for.
+    """
+    if (asked := other_target()) is not None:
+        return asked
     device = torch.device(device)
     if device.type != "cuda" or not torch.cuda.is_available():
         return 90

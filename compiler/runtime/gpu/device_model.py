@@ -3,12 +3,17 @@
 import torch
 
 from ...base.errors import UnsupportedDevice
-from ...cost.hardware import device_hardware
+from ...base.target import other_target
+from ...cost.hardware import capability_hardware, device_hardware
 from ..kernels.cubin import OLDEST_ARCH, Target
 
 
 def target_of(device: int) -> Target:
-    """The compilation target of a CUDA device.  Raises ``UnsupportedDevice``."""
+    """The compilation target of a CUDA device, or the one of ``compiling_for``.  Raises
+    ``UnsupportedDevice``.
+    """
+    if (asked := other_target()) is not None:
+        return Target(arch=asked)
     check_device(device)
     major, minor = torch.cuda.get_device_capability(device)
     return Target(arch=major * 10 + minor)
@@ -29,8 +34,10 @@ def hardware_name(device: int | None = None, model: str | None = None) -> str:
     """The hardware model of a CUDA device, as ``hardware_named`` takes it.
 
     ``device``: its number, by default the current one.  ``model``: the one whose figures to take, instead of
-    that which the device's name tells.
+    that which the device's name tells.  Under ``compiling_for``, a model of GPUs of that capability.
     """
+    if (asked := other_target()) is not None:
+        return capability_hardware(asked).name if model is None else model
     return device_hardware(torch.cuda.get_device_properties(device), model).name
 
 

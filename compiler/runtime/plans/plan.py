@@ -6,12 +6,15 @@ from it.  Reading, validating and printing a plan needs neither MLIR nor Triton.
 """
 
 from collections.abc import Iterator
-from typing import Literal
+from dataclasses import fields, is_dataclass, replace
+from typing import Any, Literal, TypeVar
 
 from ...base.dataclass import dataclass
 from ...base.launch import Unrecorded
-from .externs import Extern
+from .externs import Extern, Named
 from .steps import Recorded, Step, Value, walk
+
+_Kind = TypeVar("_Kind")
 
 #: The function that runs the program.
 MAIN = "run"
@@ -92,3 +95,26 @@ class Plan:
         """The steps of all functions, those inside others too."""
         for function in self.functions:
             yield from walk(function.steps)
+
+
+def moved(plan: Plan, device: str) -> Plan:
+    """The plan with all that it has on its GPU on ``device`` ("cuda:1")."""
+    return plan if plan.device == device else _moved(plan, plan.device, device)
+
+
+def _moved(value: _Kind, old: str, new: str) -> _Kind:
+    """``value`` with the fields called ``device``, and torch's devices among arguments, replaced."""
+    made: Any = value
+    if isinstance(value, Named):
+        made = Named(f"device:{new}") if value.text == f"device:{old}" else value
+    elif isinstance(value, tuple):
+        made = tuple(_moved(item, old, new) for item in value)
+    elif is_dataclass(value) and not isinstance(value, type):
+        parts = {f.name: getattr(value, f.name) for f in fields(value) if f.init}
+        other = {
+            name: new if name == "device" and part == old else _moved(part, old, new)
+            for name, part in parts.items()
+        }
+        if any(other[name] is not part for name, part in parts.items()):
+            made = replace(value, **other)
+    return made

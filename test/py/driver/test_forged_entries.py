@@ -24,7 +24,7 @@ from fuse_mlir.compiler.driver.program_entry import (
     read_program,
     read_training,
 )
-from fuse_mlir.compiler.frontend.autograd.stand_in import Look, TrainingStep
+from fuse_mlir.compiler.frontend.autograd.step_data import Look, TrainingStep
 from fuse_mlir.compiler.frontend.user_kernels.facts import UserKernelFacts, facts_bytes, read_facts
 from fuse_mlir.compiler.runtime.cache.entry_bytes import from_entry
 from fuse_mlir.compiler.runtime.errors import RunError

@@ -8,7 +8,7 @@ from repository import ROOT
 
 PAGE = ROOT / "docs" / "features.md"
 #: By the letter of a system: how many there are.
-SYSTEMS = {"F": 4, "S": 16, "C": 4, "G": 6, "U": 3, "R": 4, "N": 5}
+SYSTEMS = {"F": 4, "S": 16, "C": 4, "G": 6, "U": 3, "R": 5, "N": 5}
 
 
 def cases(text: str) -> dict[str, list[tuple[str, list[str]]]]:

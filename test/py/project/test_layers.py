@@ -58,9 +58,10 @@ LAYERS = {
     "fuse_mlir.compiler.driver.cache_hit": 14,
     "fuse_mlir.compiler.driver.graph_compilation": 15,  # one graph of AOTAutograd
     "fuse_mlir.compiler.driver.captured_compilation": 16,  # one graph that Dynamo captured
+    "fuse_mlir.compiler.driver.packages": 17,  # exported programs, ahead of time
     "fuse_mlir.compiler.backend": 17,
-    "fuse_mlir": 17,
-    "fuse_mlir.compiler": 17,
+    "fuse_mlir": 18,
+    "fuse_mlir.compiler": 18,
     "fuse_mlir.tools": 18,
     "fuse_mlir.cache": 19,
     "fuse_mlir.templates": 19,  # the public face of compiler/fx/templates.py

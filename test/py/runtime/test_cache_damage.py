@@ -17,7 +17,7 @@ from fuse_mlir.compiler.base.pointer_effects import PointerEffects
 from fuse_mlir.compiler.driver.program_cache import ProgramCache
 from fuse_mlir.compiler.driver.searches.fusion_search import _stored_pair
 from fuse_mlir.compiler.driver.searches.tiling_search import _stored_tile
-from fuse_mlir.compiler.frontend.autograd.stand_in import Look, TrainingStep
+from fuse_mlir.compiler.frontend.autograd.step_data import Look, TrainingStep
 from fuse_mlir.compiler.frontend.user_kernels.facts import UserKernelFacts, facts_bytes, read_facts
 from fuse_mlir.compiler.ir.context import make_context
 from fuse_mlir.compiler.ir.tile import Axis, Tile

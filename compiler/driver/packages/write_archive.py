@@ -1,0 +1,38 @@
+"""Writes the file of a package, whole or not at all (``archive.py`` says what is in it)."""
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from uuid import uuid4
+
+from torch.export.pt2_archive._package import PT2ArchiveWriter
+
+from ...base.errors import PackageError
+from .archive import DIGEST, FOLDER, MANIFEST, Archive, digest_of
+
+
+def write_archive(path: Path, manifest: bytes, parts: Mapping[str, bytes], *, overwrite: bool) -> None:
+    """Writes a whole archive or none.  ``parts``: by name.  Raises ``PackageError`` where ``path`` exists,
+    unless ``overwrite``; then it has to be a package, since no other file is written over.
+    """
+    if path.exists() and not overwrite:
+        raise PackageError(path=path, reason="it exists already: name another path or pass overwrite=True")
+    if path.exists():
+        with Archive(path):
+            pass
+    beside = path.with_name(f".{path.name}.{uuid4().hex}.pt2")  # torch asks for the suffix
+    try:
+        with PT2ArchiveWriter(str(beside)) as writer:
+            for name, data in parts.items():
+                writer.write_bytes(FOLDER + name, data)
+            writer.write_bytes(MANIFEST, manifest)
+            writer.write_bytes(DIGEST, digest_of(manifest).encode())
+        if overwrite:
+            os.replace(beside, path)
+        else:
+            try:
+                os.link(beside, path)  # fails where somebody made the file meanwhile
+            except FileExistsError:
+                raise PackageError(path=path, reason="it was made meanwhile by somebody else") from None
+    finally:
+        beside.unlink(missing_ok=True)
