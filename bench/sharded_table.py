@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from ..compiler.cost.hardware import hardware_named
+from ..compiler.cost.devices import hardware_named
 from ..compiler.cost.transfers import Transfer
 from .report import markdown_table, replace_section
 

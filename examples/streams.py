@@ -12,7 +12,7 @@ from fuse_mlir.compiler.analysis.program.dependences import Dependences
 from fuse_mlir.compiler.analysis.program.overlap import overlap_order
 from fuse_mlir.compiler.analysis.program.streams import Span
 from fuse_mlir.compiler.base.remarks import Remarks
-from fuse_mlir.compiler.cost.hardware import hardware_named
+from fuse_mlir.compiler.cost.devices import hardware_named
 from fuse_mlir.compiler.ir.context import make_context
 from fuse_mlir.compiler.mlir import ir
 from fuse_mlir.compiler.report.streams_svg import draw_streams

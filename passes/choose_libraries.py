@@ -189,7 +189,7 @@ class ChooseLibraries(AnalysisPass):
         found = dict[ir.Value, ChainCost]()
         for wide in (True, False):
             left = [p for p in products.values() if p.result not in found]
-            chains = wide_chains_of(left, around, hardware) if wide else chains_of(left, around)
+            chains = wide_chains_of(left, around, hardware) if wide else chains_of(left, around, hardware)
             costs = [(chain, cost_of(chain, around, hardware)) for chain in chains]
             found |= {p.result: cost for chain, cost in costs if cost.pays for p in chain.products}
         return {n: found[p.result] for n, p in products.items() if p.result in found}
@@ -208,7 +208,9 @@ class ChooseLibraries(AnalysisPass):
             reason = unmeasured_small(product, plan.form, cost)
         elif not isinstance(few, FewRows):
             rows = bounded_rows(product, cost, known, around.hints)
-            reason = unmeasured(product, cost, rows is not None) if self.tensor_cores == "all" else few
+            reason = (
+                unmeasured(product, cost, hardware, rows is not None) if self.tensor_cores == "all" else few
+            )
             tiled = plan if rows is None else plan_of(product, cost, around.hints, hardware, rows)
         kernel, library, margin = (
             tiled.kernel_microseconds(cost),

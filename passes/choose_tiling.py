@@ -1,7 +1,7 @@
 """``choose-tiling``: sets ``fuse.tile`` on every kernel.
 
 The rules of ``compiler/analysis/tiling/rules.py`` choose a tile from the kernel's dims, its accesses, the
-hints of the sizes of ``@main`` and a model of the GPU (``compiler/cost/hardware.py``).
+hints of the sizes of ``@main`` and a model of the GPU (``compiler/cost/gpus``).
 
 Before::
 

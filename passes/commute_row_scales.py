@@ -82,10 +82,10 @@ class CommuteRowScales(AnalysisPass):
             assert now is not None, "another product has taken the place of one of its operands at most"
             product, found = now
             cost = around.cost(product)
-            if unmeasured(product, replace(cost, reduced=False)) is not None:
+            if unmeasured(product, replace(cost, reduced=False), hardware) is not None:
                 continue
             kernel_us, library_us = _estimates(product, found, cost, around, hardware)
-            fires = kernel_us <= margin(library_us) * library_us
+            fires = kernel_us <= margin(library_us, hardware) * library_us
             said = "multiplies rows before they are scaled" if fires else "multiplies scaled rows"
             name = callee_name(call)
             remarks.add(

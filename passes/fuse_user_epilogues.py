@@ -5,7 +5,7 @@ from typing import Any, ClassVar, TypedDict
 
 from ..compiler.analysis.fusion.score import pays
 from ..compiler.analysis.program.dependences import Dependences, Node
-from ..compiler.analysis.user_fusion.epilogue_estimate import lone_microseconds, microseconds
+from ..compiler.analysis.user_fusion.epilogue_estimate import lone_microseconds, reader_microseconds
 from ..compiler.analysis.user_fusion.user_epilogues import EpilogueSite, plan_epilogue
 from ..compiler.analysis.user_fusion.user_writer import EpilogueRefused, UserWriter
 from ..compiler.base.dataclass import dataclass
@@ -196,7 +196,7 @@ class _Fuser:
             for argument in gone
             for _, access in writer.stores(argument)[:1]
         ]
-        return microseconds(reader, site, stored, self.hints, self.hardware)
+        return reader_microseconds(reader, site, stored, self.hints, self.hardware)
 
     def _forget(self, calls: set[ir.Operation]) -> None:
         """Another op may get the address of a call that is erased."""

@@ -6,7 +6,8 @@ from dataclasses import dataclass  # so that users may derive passes with it
 from typing import Annotated, ClassVar, Literal
 
 from ..compiler.base.remarks import Remarks
-from ..compiler.cost.hardware import Hardware, hardware_named
+from ..compiler.cost.devices import hardware_named
+from ..compiler.cost.hardware import Hardware
 from ..compiler.mlir import ir
 from .analysis_manager import Analyses, AnalysisManager
 

@@ -11,10 +11,11 @@ from ..compiler.analysis.fusion.graph import GroupGraph
 from ..compiler.analysis.fusion.measured import PairKeys
 from ..compiler.analysis.fusion.rules import Candidate, judge
 from ..compiler.analysis.fusion.score import Gain
-from ..compiler.analysis.kernel.accesses import Summary, slots
+from ..compiler.analysis.kernel.accesses import Summary
 from ..compiler.base.dataclass import dataclass
 from ..compiler.base.remarks import Remarks
 from ..compiler.cost.hardware import Hardware
+from ..compiler.cost.slots import slots
 from ..compiler.ir.kernel import kernel_ties
 from ..compiler.mlir import ir
 from .analysis_manager import Analyses, AnalysisManager

@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import Any, get_args
 
 from ..compiler.base.options import DEFAULT_ROUNDING, Rounding
-from ..compiler.cost.hardware import Hardware, hardware_named
+from ..compiler.cost.devices import hardware_named
+from ..compiler.cost.hardware import Hardware
 from ..passes.pass_base import Pass
 from ..passes.pipeline_text import UPSTREAM_NAMES, UnknownPass, parse_pipeline
 from ..passes.registry import PASSES
@@ -67,7 +68,7 @@ def parser() -> argparse.ArgumentParser:
         "--hardware",
         default="generic",
         metavar="NAME",
-        help="the hardware model of the default pipeline: h200, h100, a100 or generic, also with settings: "
+        help="the hardware model of the default pipeline: one of compiler/cost/gpus, also with settings: "
         "h100:sm_count=66",
     )
     group(

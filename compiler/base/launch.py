@@ -1,39 +1,7 @@
 """What runs, and where in the user's program it comes from, as plain data."""
 
-from ..cost.hardware import Hardware
-from ..cost.transfers import Transfer
+from ..cost.work import Work
 from .dataclass import dataclass
-
-
-@dataclass(frozen=True)
-class Estimate:
-    """read, written: bytes.  slots: issue slots of scalar operations.  flops: multiplications and additions
-    of a matrix product, a convolution or attention, on elements of type ``element``.  transfer: what a
-    collective moves between processes.
-    """
-
-    read: int
-    written: int
-    slots: int = 0
-    flops: int = 0
-    element: str = "f32"
-    transfer: Transfer | None = None
-
-    @property
-    def bytes(self) -> int:
-        return self.read + self.written
-
-    def seconds(self, hardware: Hardware) -> float:
-        """The least time that a GPU takes for it: the longest of moving, issuing and multiplying; of a
-        collective, its time on the link.
-        """
-        return max(
-            self.transfer.seconds(hardware.link) if self.transfer is not None else 0.0,
-            self.bytes / (hardware.bandwidth * 1e9),
-            self.slots / hardware.slots_per_second,
-            self.flops / hardware.flops_per_second(self.element),
-        )
-
 
 #: A place in the user's program: (file, line); line 0 where the first says all, as of a module whose calls
 #: are in torch's files.
@@ -52,14 +20,14 @@ class Launch:
     name: the kernel (after a sub-graph's name and a dot), or the torch op (``aten.mm.default``).  kind:
     "kernel", "torch", or, at the graph level, "group" (what ``control_deps`` orders).  nodes: the FX nodes
     that it computes.  lines: where the user wrote them.  Both in order of first appearance, without
-    repetition.  estimate: bytes and operations; None where they are not known.
+    repetition.  estimate: what it does; None where they are not known.
     """
 
     name: str
     kind: str
     nodes: tuple[str, ...]
     lines: tuple[Line, ...]
-    estimate: Estimate | None = None
+    estimate: Work | None = None
 
     def __str__(self) -> str:
         where = ", ".join(map(line_text, self.lines)) or "no line of the program"

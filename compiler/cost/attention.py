@@ -10,16 +10,12 @@ kernels of the spelled-out form, which read all keys and values once, take 0.090
 """
 
 from ..base.dataclass import dataclass
+from .clock import microseconds
 from .hardware import Hardware
-
-#: What kernels over parts of the keys reach of the bandwidth, beside their launches.
-_REACHED = 0.6
+from .work import Work
 
 #: How many kernels there are then, at most.
 _KERNELS = 10
-
-#: A call that is split must be estimated to take so much less.
-_MARGIN = 0.7
 
 #: Keys of a part, at least.
 _LEAST_KEYS = 128
@@ -53,13 +49,15 @@ class MaskedAttention:
         """
         one_program = self._bytes_of_head * hardware.sm_count
         everything = self.batch * self.key_heads * self._bytes_of_head
-        return hardware.launch + max(one_program, everything) / hardware.bandwidth / 1e3
+        work = Work(max(one_program, everything), launches=1)
+        return microseconds(work, hardware, hardware.rates.attention.call)
 
     def split_us(self, hardware: Hardware) -> float:
         """Microseconds of products over parts of the keys, and of what joins the parts."""
         read = self.batch * self.key_heads * self._bytes_of_head * (1 + 2 * self.copies)
         scores = self.batch * self.heads * self.queries * self.keys * (3 * 4 + 2 * self.itemsize)
-        return _KERNELS * hardware.launch + (read + scores) / (_REACHED * hardware.bandwidth) / 1e3
+        work = Work(read + scores, launches=_KERNELS)
+        return microseconds(work, hardware, hardware.rates.attention.split)
 
     def parts(self, hardware: Hardware) -> int:
         """Into how many parts the keys are best split; 1 where the call is as good.
@@ -70,7 +68,7 @@ class MaskedAttention:
         """
         if self.heads // self.key_heads * self.queries > MOST_ROWS:
             return 1
-        if self.split_us(hardware) > _MARGIN * self.call_us(hardware):
+        if self.split_us(hardware) > hardware.rates.attention.margin * self.call_us(hardware):
             return 1
         if self.heads == self.key_heads and self.queries == 1:
             parts = self._parts_of(hardware.weighed_grid)

@@ -16,6 +16,11 @@ from typing import Literal
 
 from ..base.dataclass import dataclass
 from .hardware import Link
+from .rates import Rate, RateSource
+
+#: How many times as long a collective takes beside other calls, with which it shares memory and
+#: multiprocessors.
+BESIDE = Rate(1.7, "x", RateSource("products beside collectives on two GPUs", "H200", "2026-11-23"))
 
 #: What a collective does with the bytes.
 Pattern = Literal["all-gather", "reduce-scatter", "all-reduce", "all-to-all", "broadcast"]

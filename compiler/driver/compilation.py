@@ -19,7 +19,7 @@ from ..base.launch import Launch, line_text
 from ..base.options import OptionError, Options
 from ..base.timing import PassTime, Timing
 from ..codegen.launches import KernelSource, kernel_sources
-from ..cost.hardware import hardware_named
+from ..cost.devices import hardware_named
 from ..frontend.importer.importer import ImportedGraph, import_graph
 from ..fx.saved_strides import result_strides
 from ..ir.context import make_context

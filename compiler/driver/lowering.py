@@ -21,7 +21,7 @@ from ..base.collector import collector_paused
 from ..base.dataclass import dataclass
 from ..base.options import OptionError
 from ..base.timing import PassTime, Timing
-from ..cost.hardware import hardware_named
+from ..cost.devices import hardware_named
 from ..frontend.importer.importer import ImportedGraph
 from ..report.torch_trace import TraceIR, tracing
 from ..runtime.cache.places import cache_folder

@@ -156,7 +156,7 @@ class CompiledGraph:
         """A picture of the schedule, as SVG; times are estimates on a hardware model.  Raises ValueError on
         an unknown one.
         """
-        from ..cost.hardware import hardware_named
+        from ..cost.devices import hardware_named
         from ..report.schedule import schedule_of
         from ..report.schedule_svg import draw_schedule
 

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from html import escape
 
 from ..base.launch import line_text
+from ..cost.clock import seconds as seconds_of
 from ..cost.hardware import Hardware
 from .schedule import Buffer, Row, Schedule
 from .svg_rows import (
@@ -113,7 +114,8 @@ def duration(seconds: float) -> str:
 
 
 def _seconds(row: Row, hardware: Hardware) -> float:
-    return row.launch.estimate.seconds(hardware) if row.launch.estimate else 0.0
+    work = row.launch.estimate
+    return seconds_of(work, hardware, hardware.rates.streaming.peak) if work else 0.0
 
 
 def _row(number: int, row: Row, share: float, seconds: float, held: int, held_share: float) -> Iterator[str]:

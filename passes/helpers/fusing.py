@@ -16,12 +16,14 @@ from ...compiler.analysis.fusion.graph import GroupGraph
 from ...compiler.analysis.fusion.measured import Measurements, PairKeys, read_measurements
 from ...compiler.analysis.fusion.plan import Refusal
 from ...compiler.analysis.fusion.rules import Candidate, judge, walk_of_group
-from ...compiler.analysis.fusion.score import Gain, kernel_microseconds, pays
+from ...compiler.analysis.fusion.score import Gain, pays
 from ...compiler.analysis.fusion.walk import Walk
 from ...compiler.analysis.program.dependences import Node
 from ...compiler.base.dataclass import dataclass
 from ...compiler.base.remarks import Remarks
+from ...compiler.cost.clock import microseconds
 from ...compiler.cost.hardware import Hardware
+from ...compiler.cost.work import Work
 from ...compiler.mlir import ir
 from ..analysis_manager import AnalysisManager
 from ..pass_base import PassError
@@ -152,18 +154,21 @@ class Fuser:
         graph, apart = self.graph, 0.0
         for group in (a, b):
             alone = self._work.get(group) or graph.work(group)
-            apart += kernel_microseconds(graph.moved_bytes(group, group), alone, self.hardware)
-        together = kernel_microseconds(graph.moved_bytes(a, b), work, self.hardware)
+            apart += self._microseconds_of(graph.moved_bytes(group, group), alone)
+        together = self._microseconds_of(graph.moved_bytes(a, b), work)
         if pays(together, apart, self.hardware):
             return None
         message = "what would run again takes longer than the merge saves: keep it apart"
         return Refusal("slower", message, _figures(together, apart))
 
+    def _microseconds_of(self, moved: int, slots: int) -> float:
+        return microseconds(Work(moved, slots=slots), self.hardware, self.hardware.rates.streaming.fused)
+
     def _slower_walk(self, a: int, b: int, walk: Walk) -> Refusal | None:
         """The rule ``slower`` for two groups that would sum rows and columns in one walk."""
         walks = [walk_of_group(self.graph, group, self.limits) for group in (a, b)]
         together, apart = self._estimates(a, b, walk, walks)
-        if walk.pays(together, apart, any(walks)):
+        if walk.pays(together, apart, any(walks), self.hardware):
             return None
         message = (
             "one walk over rows, with parts of the sums of columns, is not clearly faster: keep them apart"

@@ -14,9 +14,9 @@ After::
 
 from collections.abc import Collection, Iterable
 
-from ...compiler.analysis.kernel.accesses import FREE
 from ...compiler.analysis.kernel.precision import IMPLICIT
 from ...compiler.base.dataclass import dataclass
+from ...compiler.cost.slots import FREE
 from ...compiler.ir.defining import defining_op
 from ...compiler.ir.kernel import REDUCTIONS, Kernel, argument_attributes, string
 from ...compiler.mlir import ir

@@ -14,7 +14,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from ...base.dataclass import dataclass
+from ...cost.clock import microseconds
 from ...cost.hardware import Hardware
+from ...cost.work import Work
 from ...ir.views import root_of, users_of
 from ...mlir import ir
 from . import wide
@@ -29,14 +31,9 @@ from .tensor_cores import FEW
 _FEWEST_ROWS = 4096
 #: The most kernels between two products.
 _MOST_BETWEEN = 16
-#: The part of tensor cores' peak that products reach which wait for each other, and the part of the bandwidth
-#: of device memory.  Neither hides the other: a program loads, multiplies, then stores.
-_REACHED, _BANDWIDTH = 0.4, 0.5
 #: What is no reason against a last product of few columns: that they are few, and the strides of its weights,
 #: which are loaded once.
 _OF_FEW = ("few-rows", "strides")
-#: Microseconds that a chain takes beside a launch.
-_STARTS = 2.0
 
 
 @dataclass(frozen=True)
@@ -75,18 +72,19 @@ class Chain:
 
 @dataclass(frozen=True)
 class ChainCost:
-    """Estimates in microseconds: as a kernel, and as calls with the kernels between them.  ``wide``: whether
-    they are of a wide chain.
+    """Estimates in microseconds: as a kernel, and as calls with the kernels between them.  ``margin``: the
+    part of the calls' time that the kernel is to take at most.  ``wide``: whether they are of a wide chain.
     """
 
     kernel: float
     library: float
+    margin: float
     wide: bool = False
 
     @property
     def pays(self) -> bool:
         """Whether the chain becomes a kernel."""
-        return self.kernel <= margin(self.library) * self.library
+        return self.kernel <= self.margin * self.library
 
 
 def wide_chains_of(products: Sequence[Product], around: Surroundings, hardware: Hardware) -> list[Chain]:
@@ -94,16 +92,22 @@ def wide_chains_of(products: Sequence[Product], around: Surroundings, hardware: 
     if not any(map(wide.is_wide, products)):
         return []
     copied = [
-        p for p in products if _is_narrow(p, around, wide.WIDEST) and wide.is_copied(p, around, hardware)
+        p
+        for p in products
+        if _is_narrow(p, around, hardware, wide.WIDEST) and wide.is_copied(p, around, hardware)
     ]
-    return [chain for chain in chains_of(copied, around, wide.WIDEST) if chain.is_wide]
+    return [chain for chain in chains_of(copied, around, hardware, wide.WIDEST) if chain.is_wide]
 
 
-def chains_of(products: Sequence[Product], around: Surroundings, widest: int = NARROW) -> list[Chain]:
+def chains_of(
+    products: Sequence[Product], around: Surroundings, hardware: Hardware, widest: int = NARROW
+) -> list[Chain]:
     """The chains among the products of a module that have at most ``widest`` columns, of products that
     measurements say something about.
     """
-    narrow = {product.result: product for product in products if _is_narrow(product, around, widest)}
+    narrow = {
+        product.result: product for product in products if _is_narrow(product, around, hardware, widest)
+    }
     if len(narrow) < 2:
         return []
     steps = {r: step for r, p in narrow.items() if (step := _step(p, narrow, around)) is not None}
@@ -132,29 +136,31 @@ def cost_of(chain: Chain, around: Surroundings, hardware: Hardware) -> ChainCost
     """What a chain takes."""
     inner = frozenset[ir.Value]().union(*(step.inner for _, step in chain.steps))
     moved = {value for _, step in chain.steps for value in step.outer}
-    library = flops = 0.0
+    library, flops, rates = 0.0, 0, hardware.rates
     for product in chain.products:
         cost = around.cost(product)
         plan = plan_of(product, cost, around.hints, hardware)
         form = plan.form
         called = plan.library_microseconds(cost)
-        library += wide.library_microseconds(called, product, around, hardware) if chain.is_wide else called
-        flops += 2.0 * form.m * form.n * form.k / hardware.flops_per_second(form.element)
+        library += wide.as_call(called, product, around, hardware) if chain.is_wide else called
+        flops += 2 * form.m * form.n * form.k
         moved |= {root for v in (*product.operands, product.result) if (root := root_of(v)) not in inner}
     for _, step in chain.steps:
         if step.reduces:  # a kernel of its own, which reads one result and writes another
-            between = 2 * around.bytes_of(step.makers[0].result)
-            library += between / (hardware.bandwidth * 1e3) + hardware.launch
+            between = Work(2 * around.bytes_of(step.makers[0].result), launches=1)
+            library += microseconds(between, hardware, rates.streaming.rows)
     moved_bytes = sum(map(around.bytes_of, moved))
     if chain.is_wide:
         slots = sum(step.slots for _, step in chain.steps)
-        kernel = wide.kernel_microseconds(chain.products, moved_bytes, slots, hardware)
+        kernel = wide.as_kernel(chain.products, moved_bytes, slots, hardware)
     else:
-        kernel = moved_bytes / (hardware.bandwidth * _BANDWIDTH * 1e3) + flops / _REACHED * 1e6
-    return ChainCost(kernel + _STARTS + hardware.launch, library, chain.is_wide)
+        element = chain.products[0].specs["left"].element
+        work = Work(moved_bytes, flops=flops, element=element, launches=1)
+        kernel = microseconds(work, hardware, rates.chains.chain)
+    return ChainCost(kernel, library, margin(library, hardware), chain.is_wide)
 
 
-def _is_narrow(product: Product, around: Surroundings, widest: int) -> bool:
+def _is_narrow(product: Product, around: Surroundings, hardware: Hardware, widest: int) -> bool:
     """Whether it multiplies two matrices, to many rows of so few columns that a program holds them all: at
     most ``widest``.
     """
@@ -164,7 +170,7 @@ def _is_narrow(product: Product, around: Surroundings, widest: int) -> bool:
     if rows is None or columns is None or columns > widest or rows < _FEWEST_ROWS:
         return False
     alone = replace(around.cost(product), reduced=False, behind=None)  # what is around it is of the chain
-    reason = unmeasured(product, alone)
+    reason = unmeasured(product, alone, hardware)
     return reason is None or (1 < columns <= FEW and reason.rule in _OF_FEW)
 
 

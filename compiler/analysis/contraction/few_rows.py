@@ -1,29 +1,22 @@
 """Products of few rows: which they are, and what they cost as a kernel and as a call of the library.
 
 Such a product reads each weight once, so bytes bound it: 1 to 4 rows of 14336 x 4096 weights in bfloat16 take
-an H200 30 to 38 us, a copy of the bytes 29.  The constants are fitted to 1 to 4 rows with 117 MB and 1.05 GB
-of weights in bf16, and with 59 MB in int8, on an H200 (suite ``contractions``).  A kernel that widens its
-weights is estimated as one that multiplies and sums.  No times on tensor cores were fitted for it: with int8,
-which they multiply faster, the estimate is too long, and the library is taken more often than need be.
+an H200 30 to 38 us, a copy of the bytes 29.  A kernel that widens its weights is estimated as one that
+multiplies and sums.  No times on tensor cores were fitted for it: with int8, which they multiply faster, the
+estimate is too long, and the library is taken more often than need be.
 """
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 from ...base.dataclass import dataclass
+from ...cost.clock import microseconds
 from ...cost.hardware import Hardware
+from ...cost.work import Work
 from ...ir.sizes import estimate
 from .product import Product
 from .tensor_cores import multiplies
 
-#: Issue slots for each weight, beside those for each row of it.
-_WEIGHT_SLOTS, _ROW_SLOTS = 4.0, 3.4
-#: The part of the device's bandwidth that a kernel reaches with one row, and what each further row costs of
-#: it; and the part that the library reaches.
-_KERNEL, _KERNEL_ROW, _LIBRARY = 0.92, 0.04, 0.944
-#: The same of a kernel whose weights tensor cores multiply as they are, and its microseconds.
-_MULTIPLIED, _MULTIPLIED_STARTS = 0.963, 4.6
-#: Microseconds that each takes beside its bytes and a launch.
-_KERNEL_STARTS, _LIBRARY_STARTS = 2.2, 7.3
 #: Types that were measured.
 _FLOATS = ("bf16", "f16", "f32")
 #: Fewest elements of a sum: a kernel reads each row of weights as a row in memory, and shorter ones leave
@@ -92,16 +85,17 @@ class FewRows:
             return Unmeasured("strides", "the distance between rows of weights is not known when compiling")
         return FewRows.of_sizes(rows, others, k, left.element)
 
-    def kernel_microseconds(self, hardware: Hardware, moved: int, widened: bool) -> float:
+    def as_kernel(self, hardware: Hardware, moved: int, widened: bool) -> float:
         """As a kernel that moves ``moved`` bytes.  ``widened``: it makes the weights of fewer bytes."""
+        rates = hardware.rates.few_rows
         if self.multiplied and not widened:
-            return moved / (hardware.bandwidth * _MULTIPLIED * 1e3) + _MULTIPLIED_STARTS + hardware.launch
-        slots = self.weights * (_WEIGHT_SLOTS + _ROW_SLOTS * self.rows)
-        issued = slots / hardware.slots_per_second * 1e6
-        reached = _KERNEL - _KERNEL_ROW * (self.rows - 1)
-        return max(moved / (hardware.bandwidth * reached * 1e3), issued) + _KERNEL_STARTS + hardware.launch
+            return microseconds(Work(moved, launches=1), hardware, rates.tensor_cores)
+        slots = self.weights * (rates.weight_slots + rates.row_slots * self.rows)
+        reached = rates.kernel.bandwidth - rates.row_bandwidth * (self.rows - 1)
+        regime = replace(rates.kernel, bandwidth=reached)
+        return microseconds(Work(moved, slots=slots, launches=1), hardware, regime)
 
     @staticmethod
-    def library_microseconds(hardware: Hardware, moved: int, launches: int) -> float:
+    def as_call(hardware: Hardware, moved: int, launches: int) -> float:
         """As a call of the library, with the kernels around it: ``launches`` with it."""
-        return moved / (hardware.bandwidth * _LIBRARY * 1e3) + _LIBRARY_STARTS + launches * hardware.launch
+        return microseconds(Work(moved, launches=launches), hardware, hardware.rates.few_rows.call)

@@ -38,12 +38,12 @@ _MOST_HELD, _MOST_SUMS = 512, 128
 #: The same without tensor cores: factors are in registers, too.
 _SCALAR_SUMS = 16
 #: Where programs go through blocks: copies of the rows of a block in shared memory; warps at work on a
-#: multiprocessor; the fewest rows of a warp; the fewest blocks of a program.  Fewer warps may be at work
-#: where the weights have so many times the bytes of a block of rows.
-_STAGES_IN_TURN, _WARPS_IN_TURN, _WARP_ROWS, _FEWEST_BLOCKS, _HEAVY = (2, 1), 16, 16, 1.5, 8
+#: multiprocessor; the fewest rows of a warp.  Fewer warps may be at work where the weights have so many times
+#: the bytes of a block of rows.
+_STAGES_IN_TURN, _WARPS_IN_TURN, _WARP_ROWS, _HEAVY = (2, 1), 16, 16, 8
 #: Rows and warps of programs that copy weights for each block; the most columns of products that do not need
-#: that; the fewest blocks for each program.
-COPYING_ROWS, _COPYING_WARPS, NARROW, _FEWEST_COPYING = 128, 8, 128, 0.5
+#: that.
+COPYING_ROWS, _COPYING_WARPS, NARROW = 128, 8, 128
 
 #: What names the columns of a product.
 Name = TypeVar("Name", bound=Hashable)
@@ -198,7 +198,7 @@ def _copying(form: HeldForm, hardware: Hardware) -> list[HeldBlocks]:
 
 def fills_copying(rows: int, hardware: Hardware) -> bool:
     """Whether there are blocks of rows for programs that copy weights for each."""
-    return -(-rows // COPYING_ROWS) >= _FEWEST_COPYING * hardware.sm_count
+    return -(-rows // COPYING_ROWS) >= hardware.rates.chains.blocks_copying * hardware.sm_count
 
 
 def _one_each(form: HeldForm, hardware: Hardware) -> list[HeldBlocks]:
@@ -245,6 +245,6 @@ def _in_turn(form: HeldForm, resident: Resident, blocks: HeldBlocks, hardware: H
         shared = resident.weights + rows * (stages * resident.row + resident.result) + SPARE_BYTES
         at_once = min(hardware.shared_bytes // shared, most)
         programs = at_once * hardware.sm_count
-        if at_once >= enough and programs * _FEWEST_BLOCKS <= -(-form.free[0] // rows):
+        if at_once >= enough and programs * hardware.rates.chains.blocks_in_turn <= -(-form.free[0] // rows):
             return replace(blocks, k=resident.summed, num_stages=stages, programs=programs)
     return None

@@ -13,26 +13,17 @@ from collections.abc import Mapping
 from functools import cached_property, lru_cache
 
 from ...base.dataclass import dataclass
+from ...cost.clock import microseconds
 from ...cost.hardware import Hardware
+from ...cost.work import Work
 from ...ir.sizes import estimate
 from ..kernel.streams import streams
-from . import small
+from . import roofline, small
 from .few_rows import FewRows
 from .product import Product
-from .roofline import (
-    BESIDE_STARTS,
-    kernel_microseconds,
-    library_microseconds,
-    margin,
-    pointwise_microseconds,
-    reads_weights_once,
-)
 from .surroundings import Moved
 from .tensor_cores import FEW
 from .tiles import Blocks, ProductForm, blocks_for
-
-#: The part of the library's time that a kernel of blocks is to take at most, when it is known what fused.
-_EVEN = 0.99
 
 
 @dataclass(frozen=True)
@@ -74,10 +65,12 @@ class ContractionPlan:
             return 1.0
         library, front = self.library_microseconds(moved), moved.front_bytes > 0
         if self.small:
-            return margin(library, front=True) if front else small.margin(self.form, library)
+            if front:
+                return roofline.margin(library, self.hardware, front=True)
+            return small.margin(self.form, library, self.hardware)
         in_turn = self.blocks.programs > 0
-        few = reads_weights_once(self.form, self.hardware)
-        return margin(library, front=front, in_turn=in_turn, few=few, fitted=self.hardware.fitted)
+        few = roofline.reads_weights_once(self.form, self.hardware)
+        return roofline.margin(library, self.hardware, front=front, in_turn=in_turn, few=few)
 
     @property
     def kept(self) -> float:
@@ -85,35 +78,36 @@ class ContractionPlan:
         fused.  Blocks of tensor cores take up to a second to compile, and are not kept for less than a
         hundredth.
         """
-        return _EVEN if self.few is None and not self.small else 1.0
+        return self.hardware.rates.margins.even if self.few is None and not self.small else 1.0
 
     def kernel_microseconds(self, moved: Moved) -> float:
         """As one kernel with what is around it."""
         if self.few is not None:
-            return self.few.kernel_microseconds(self.hardware, moved.fused_bytes, moved.widened)
-        if self.small:
-            return (
-                small.kernel_microseconds(self.form, moved.fused_bytes, self.hardware) + self.hardware.launch
-            )
-        return kernel_microseconds(self.form, moved.fused_bytes, self.hardware) + self.hardware.launch
+            return self.few.as_kernel(self.hardware, moved.fused_bytes, moved.widened)
+        as_kernel = small.as_kernel if self.small else roofline.as_kernel
+        return as_kernel(self.form, moved.fused_bytes, self.hardware) + self._launched(1)
 
     def library_microseconds(self, moved: Moved) -> float:
         """As a call, beside the kernels of what is around it."""
         if self.few is not None:
-            return self.few.library_microseconds(self.hardware, moved.call_bytes, moved.call_launches)
+            return self.few.as_call(self.hardware, moved.call_bytes, moved.call_launches)
         form, behind = self.form, moved.behind
         front_slots = form.batch * form.k * (form.m * form.left_slots + form.n * form.right_slots)
         behind_bytes = moved.call_bytes - moved.own_bytes - moved.front_bytes
         behind_slots = form.batch * form.m * form.n * form.behind
         absorbed = behind is not None and behind.absorbed
-        library = small.library_microseconds if self.small else library_microseconds
+        as_call = small.as_call if self.small else roofline.as_call
         return (
-            library(form, moved.own_bytes, self.hardware)
-            + pointwise_microseconds(moved.front_bytes, front_slots, self.hardware)
-            + pointwise_microseconds(behind_bytes, behind_slots, self.hardware, absorbed)
-            + (moved.call_launches - 1) * BESIDE_STARTS
-            + moved.call_launches * self.hardware.launch
+            as_call(form, moved.own_bytes, self.hardware)
+            + roofline.pointwise_microseconds(moved.front_bytes, front_slots, self.hardware)
+            + roofline.pointwise_microseconds(behind_bytes, behind_slots, self.hardware, absorbed)
+            + (moved.call_launches - 1) * self.hardware.rates.calls.beside
+            + self._launched(moved.call_launches)
         )
+
+    def _launched(self, launches: int) -> float:
+        """What so many launches cost."""
+        return microseconds(Work(launches=launches), self.hardware, self.hardware.rates.streaming.peak)
 
 
 @lru_cache(maxsize=1 << 10)

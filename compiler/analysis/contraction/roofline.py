@@ -7,15 +7,15 @@ library has blocks of many sizes, and cuts long sums into parts where blocks are
 hidden.  Beside that, bytes bound it.  What is moved and computed around the product (``surroundings.py``)
 differs, too.
 
-The constants are fitted to 42 shapes of products in bf16, as they take in models on an H200: 8 to 128256
-rows, 64 to 128256 summed elements.  Both estimates err by less than 10%, root mean square over 22 of them
-(``test_roofline.py``).
+The rates are fitted to products of 8 to 128256 rows and 64 to 128256 summed elements (``docs/costs.md``).
 """
 
 from collections.abc import Mapping
 from functools import lru_cache
 
+from ...cost.clock import microseconds
 from ...cost.hardware import Hardware
+from ...cost.work import Work
 from ...index import Facts
 from ...ir.layout import ELEMENT_BYTES
 from ...ir.sizes import estimate
@@ -25,15 +25,8 @@ from .surroundings import Moved
 from .tensor_cores import FEW, LEAST_WEIGHTS
 from .tiles import MOST_FEW, ROW_BYTES, ProductForm, microseconds_whole
 
-#: What the library reaches of the tensor cores' peak in a wave of full blocks.
-_COMPUTE = 0.82
-#: The part of the device's bandwidth that a kernel reaches, and the library.
-_KERNEL, _LIBRARY = 0.88, 0.944
-#: Microseconds that a kernel takes beside a launch, the library, and a pointwise kernel beside the library.
-_KERNEL_STARTS, LIBRARY_STARTS, BESIDE_STARTS = 0.6, 2.2, 1.0
-#: Microseconds in which the library stores a block of so many elements, and adds up parts of the sums.
-_STORES, _STORED, _JOINS = 1.2, 128 * 256, 2.0
-
+#: Results that the library stores in a step.
+_STORED = 128 * 256
 #: Extents of the library's blocks, and the most elements of one.
 _EXTENTS, _LARGEST = (64, 96, 128, 160, 192, 256), 192 * 192
 #: Blocks of rows and columns.
@@ -44,27 +37,10 @@ _BLOCKS = (
 #: Parts into which the library cuts sums, each of at least so many elements.
 _PARTS, _LEAST_PART = (1, 2, 4, 8), 512
 
-#: Multiplications for each element that a program reads, from which on reading does not slow it: those of a
-#: block of 128 x 64.
-_REUSE = 43
-
 #: Steps of the summed dim that a block takes.
 _STEP = 32
 #: Bytes of a sum that is not whole.
 _SUM_BYTES = 4
-
-#: The part of the library's time that a kernel is to take at most, where no factor is widened; the same from
-#: so many microseconds on where nothing is computed in front; and of programs that go through blocks.  Of
-#: what 24 model runs took with a product as a kernel and as a call, all that is below the first one is faster
-#: as a kernel; of 60 larger products with what is around them (suite ``products``), all that is below the
-#: others on an H200.  On an H100, to which nothing is fitted, all that is below the last one.
-_MARGIN, _LONG_MARGIN, _LONG, _MARGIN_IN_TURN = 0.87, 0.925, 100.0, 0.95
-_LONG_MARGIN_ELSEWHERE = 0.91
-
-#: Of products that read weights once: the library takes so many microseconds more for each megabyte of rows,
-#: which each of its programs reads; and the part of that time that a kernel is to take at most.  Of six such
-#: products with something behind (suite ``contractions``), kernels took 0.87 to 0.97 of the library's time.
-_ROWS_MEGABYTE, _MARGIN_FEW = 2.3, 0.94
 
 #: The most summed elements of a product with several tensors as large as its result behind it.  Of 16 such
 #: products, kernels take 0.84 to 0.98 of the library's time up to here; from 1024 elements on, 0.87 to 1.25.
@@ -73,10 +49,6 @@ _SHORT_SUM = 768
 #: elements, as no others are weighed.  A block of what is summed then reads one of the tensors.  Where it
 #: reads two, the kernel takes twice the library's time.
 _BORDER = ROW_BYTES // ELEMENT_BYTES["bf16"]
-
-#: The part of the library's time that a kernel of few rows is to take at most where its weights are made from
-#: fewer bytes but do not lie along what is summed, so that its estimate is not fitted.
-_FAR_BELOW = 0.5
 
 #: Element types that were measured, and elements of a vector of them.
 _MEASURED, _VECTOR = ("bf16", "f16"), 8
@@ -89,20 +61,18 @@ def reads_weights_once(form: ProductForm, hardware: Hardware) -> bool:
 
 
 def margin(
-    library: float, *, front: bool = False, in_turn: bool = False, few: bool = False, fitted: bool = True
+    library: float, hardware: Hardware, *, front: bool = False, in_turn: bool = False, few: bool = False
 ) -> float:
     """The part of ``library`` microseconds, of the call and what is around it, that a kernel is to take at
     most.  ``front``: whether kernels in front of the product are part of it.  ``in_turn``: whether its
     programs go through blocks, for which the estimates fit best.  ``few``: as ``reads_weights_once`` says.
-    ``fitted``: of ``Hardware``.
     """
+    margins = hardware.rates.margins
     if few and not front:
-        return _MARGIN_FEW
+        return margins.weights_once
     if in_turn:
-        return _MARGIN_IN_TURN
-    if front or library < _LONG:
-        return _MARGIN
-    return _LONG_MARGIN if fitted else _LONG_MARGIN_ELSEWHERE
+        return margins.in_turn
+    return margins.short if front or library < margins.long_from else margins.long
 
 
 def bounded_rows(product: Product, moved: Moved, known: Facts, hints: Mapping[str, int]) -> int | None:
@@ -118,7 +88,9 @@ def bounded_rows(product: Product, moved: Moved, known: Facts, hints: Mapping[st
     return most if weights and few else None
 
 
-def unmeasured(product: Product, moved: Moved, bounded: bool = False) -> Unmeasured | None:
+def unmeasured(
+    product: Product, moved: Moved, hardware: Hardware, bounded: bool = False
+) -> Unmeasured | None:
     """Why the estimates say nothing about a product with what is around it; None where they do.
     ``bounded``: whether ``bounded_rows`` says how many rows it has at most.
     """
@@ -143,7 +115,7 @@ def unmeasured(product: Product, moved: Moved, bounded: bool = False) -> Unmeasu
         return Unmeasured(
             "few-rows",
             f"at most {FEW} rows or columns: the estimates of blocks are fitted to more",
-            _FAR_BELOW if _widens_weights(product, moved) else 0.0,
+            hardware.rates.margins.far if _widens_weights(product, moved) else 0.0,
         )
     return None
 
@@ -191,45 +163,45 @@ def pointwise_microseconds(moved: int, slots: int, hardware: Hardware, reduces: 
     """Of a pointwise kernel beside its launch.  ``reduces``: it is part of a kernel that reduces, too, which
     hardly moves and issues at once.
     """
-    moving, issuing = moved / (hardware.bandwidth * _KERNEL * 1e3), slots / hardware.slots_per_second * 1e6
-    return moving + issuing if reduces else max(moving, issuing)
+    streaming = hardware.rates.streaming
+    regime = streaming.absorbed if reduces else streaming.pointwise
+    return microseconds(Work(moved, slots=slots), hardware, regime)
 
 
 @lru_cache(maxsize=1 << 10)
-def kernel_microseconds(form: ProductForm, moved: int, hardware: Hardware) -> float:
-    """As one kernel of the blocks that tiling chooses, beside its launch."""
+def as_kernel(form: ProductForm, moved: int, hardware: Hardware) -> float:
+    """Microseconds of one kernel of the blocks that tiling chooses, beside its launch."""
     if not form.batch * form.m * form.n:
         return 0.0
-    bytes_take = moved / (hardware.bandwidth * _KERNEL * 1e3)
-    return max(microseconds_whole(form, hardware), bytes_take) + _KERNEL_STARTS
+    work = Work(moved, busy=microseconds_whole(form, hardware))
+    return microseconds(work, hardware, hardware.rates.blocks.kernel)
 
 
 @lru_cache(maxsize=1 << 10)
-def library_microseconds(form: ProductForm, moved: int, hardware: Hardware) -> float:
-    """As a call of the library, beside its launch: the larger one of compute and bytes."""
-    flops = hardware.flops_per_second(form.element) * _COMPUTE / hardware.sm_count * 1e-6
+def as_call(form: ProductForm, moved: int, hardware: Hardware) -> float:
+    """Microseconds of a call of the library, beside its launch: the larger one of compute and bytes."""
+    rates = hardware.rates.calls
     compute = min(
-        _parts_microseconds(form, m, n, parts, flops, hardware)
+        _parts_microseconds(form, m, n, parts, hardware)
         for parts in _PARTS
         if parts == 1 or form.k >= parts * _LEAST_PART
         for m, n in _BLOCKS
     )
-    bytes_take = moved / (hardware.bandwidth * _LIBRARY * 1e3)
-    if reads_weights_once(form, hardware):
-        bytes_take += form.m * form.k * ELEMENT_BYTES[form.element] * 1e-6 * _ROWS_MEGABYTE
-    return max(compute, bytes_take) + LIBRARY_STARTS
+    read_again = 0.0
+    if reads_weights_once(form, hardware):  # each program reads the rows
+        read_again = form.m * form.k * ELEMENT_BYTES[form.element] * 1e-6
+    return microseconds(Work(moved, steps=read_again, busy=compute), hardware, rates.call)
 
 
-def _parts_microseconds(
-    form: ProductForm, m: int, n: int, parts: int, flops: float, hardware: Hardware
-) -> float:
-    """In blocks of m x n, each of a part of the summed elements.  ``flops``: of a multiprocessor in a
-    microsecond."""
-    waves = -(-form.batch * -(-form.m // m) * -(-form.n // n) * parts // hardware.sm_count)
+def _parts_microseconds(form: ProductForm, m: int, n: int, parts: int, hardware: Hardware) -> float:
+    """In blocks of m x n, each of a part of the summed elements."""
+    rates, sms = hardware.rates.calls, hardware.sm_count
+    waves = -(-form.batch * -(-form.m // m) * -(-form.n // n) * parts // sms)
     depth = -(-form.k // (_STEP * parts)) * _STEP
-    reached = flops * min(1.0, m * n / (m + n) / _REUSE)
-    each = 2 * m * n * depth / reached + _STORES * m * n / _STORED
+    slowed = max(1.0, rates.reuse * (m + n) / (m * n))  # by reading
+    wave = Work(flops=sms * 2 * m * n * depth * slowed, element=form.element, steps=m * n / _STORED)
+    compute = waves * microseconds(wave, hardware, rates.block)
     if parts == 1:
-        return waves * each
+        return compute
     joined = parts * 2 * _SUM_BYTES * form.batch * form.m * form.n
-    return waves * each + joined / (hardware.bandwidth * 1e3) + _JOINS
+    return compute + microseconds(Work(joined), hardware, rates.join)

@@ -11,12 +11,15 @@ There are three kinds of them:
   or of columns, where the matrix lies along these.
 
 The library runs a program for each matrix of a batch, however small, and is far from the speed of memory.
-The constants are fitted to the products of ``test_small.py`` on an H200.
 """
 
 import math
+from dataclasses import replace
 
-from ...cost.hardware import Hardware
+from ...cost.clock import microseconds
+from ...cost.hardware import LANES, Hardware
+from ...cost.rates import SmallRates
+from ...cost.work import Work
 from ...ir.layout import ELEMENT_BYTES
 from . import roofline
 from .few_rows import Unmeasured
@@ -38,29 +41,8 @@ _MEASURED, _VECTOR = ("bf16", "f16", "f32"), 16
 #: Columns of a program that sums those of a matrix (the tiling rule ``weighed-rows``).
 WEIGHED_COLUMNS = 128
 
-#: Microseconds that the library takes at least for each matrix of a batch that is multiplied by another one
-#: or by a vector, of 16 bits; of float32, by another one, and for each of its multiplications; for each
-#: product of vectors, or of a matrix of float32 and a vector; for each element of a dot product.
-_HALVES, _MATRIX, _MULTIPLIED, _VECTORS, _ELEMENT = 3e-3, 1.8e-3, 7.5e-8, 0.65e-3, 5e-6
-#: The same for each row of a product without a batch: of 16 bits; of float32, and for each summed element.
-_ROW, _ROW_EXACT, _ROW_SUMMED = 32e-6, 28e-6, 2e-6
-#: The part of the device's bandwidth that a kernel reaches; one with vectors, whose rows start at multiples
-#: of 16 bytes.
-_KERNEL, _KERNEL_VECTORS = 0.85, 0.92
-#: That the library reaches; with matrices times vectors of 16 bits, and of float32.
-_LIBRARY, _LIBRARY_HALVES, _LIBRARY_VECTORS = 0.944, 0.89, 0.72
-#: Bytes of an access.  Clocks in which a multiprocessor reads two factors from its cache for each access to
-#: results: of any columns; of 4, 8, 12 or 16 (the tiling rule ``rows-share-reads``); where threads have two
-#: rows that share weights.  More for each summed element, where the right factor lies along the sum.
-_ACCESS, _CLOCKS, _SHARED, _TWO_ROWS, _CLOCKS_TURNED = 16, 0.36, 0.26, 0.18, 0.024
-#: Microseconds of a program that multiplies one matrix as a block; more in float32, for each of its
-#: multiplications; how much longer that takes where the right factor lies along the sum.
-_BLOCK, _BLOCK_EXACT, _BLOCK_TURNED = 0.6e-3, 8.5e-8, 1.74
-#: Microseconds that a kernel takes beside a launch, and the library.
-_KERNEL_STARTS, _LIBRARY_STARTS = 2.0, 2.2
-#: The part of the library's time that a kernel with vectors is to take at most, and from so many microseconds
-#: on: both read at the speed of memory, and estimates err by 3%.
-_MARGIN_VECTORS, _LONG = 0.975, 30.0
+#: Bytes of an access to results.
+_ACCESS = 16
 
 
 def is_one_by_one(form: ProductForm) -> bool:
@@ -171,56 +153,63 @@ def _unmeasured_blocks(product: Product, moved: Moved) -> Unmeasured | None:
     return roofline.unmeasured_around(moved)
 
 
-def margin(form: ProductForm, library: float) -> float:
-    """The part of ``library`` microseconds that a kernel is to take at most, with nothing in front."""
-    if _has_vectors(form) and library >= _LONG:
-        return _MARGIN_VECTORS
-    return roofline.margin(library)
+def margin(form: ProductForm, library: float, hardware: Hardware) -> float:
+    """The part of ``library`` microseconds that a kernel is to take at most, with nothing in front.  With
+    vectors, both read at the speed of memory.
+    """
+    margins = hardware.rates.margins
+    if _has_vectors(form) and library >= margins.vectors_from:
+        return margins.vectors
+    return roofline.margin(library, hardware)
 
 
-def kernel_microseconds(form: ProductForm, moved: int, hardware: Hardware) -> float:
-    """Of a small product as a kernel that moves ``moved`` bytes, beside its launch."""
-    reached = _KERNEL_VECTORS if _has_vectors(form) and _is_aligned(form) else _KERNEL
-    bytes_take, computing = moved / (hardware.bandwidth * reached * 1e3), 0.0
-    results = form.batch * form.m * form.n
+def as_kernel(form: ProductForm, moved: int, hardware: Hardware) -> float:
+    """Microseconds of a small product as a kernel that moves ``moved`` bytes, beside its launch."""
+    rates = hardware.rates.small
+    regime = rates.vectors if _has_vectors(form) and _is_aligned(form) else rates.kernel
+    results, busy, slots, idle = form.batch * form.m * form.n, 0.0, 0.0, 1.0
     if is_one_by_one(form):
         accesses = results / math.gcd(form.n, _ACCESS // ELEMENT_BYTES[form.element])
-        computing = accesses * form.k * _clocks(form) / (hardware.sm_count * hardware.clock * 1e3)
+        slots = LANES * accesses * form.k * _clocks(form, rates)
     elif in_blocks(form):
-        exact = form.m * form.n * form.k * _BLOCK_EXACT if form.element == "f32" else 0.0
-        turned = _BLOCK_TURNED if form.turned and exact else 1.0
-        computing = form.batch * (_BLOCK + exact) * turned
+        exact = form.m * form.n * form.k * rates.block_exact if form.element == "f32" else 0.0
+        busy = form.batch * (rates.block + exact) * (rates.block_turned if form.turned and exact else 1.0)
     elif form.turned and _has_vectors(form):
         programs = form.batch * -(-max(form.m, form.n) // WEIGHED_COLUMNS)
-        bytes_take *= max(1.0, hardware.weighed_grid / max(1, programs))
+        idle = max(1.0, hardware.weighed_grid / max(1, programs))
     elif results < hardware.full_grid:  # a program for each
-        bytes_take *= hardware.full_grid / max(1, results)
-    return max(bytes_take, computing) + _KERNEL_STARTS
+        idle = hardware.full_grid / max(1, results)
+    regime = replace(regime, bandwidth=regime.bandwidth / idle)
+    return microseconds(Work(moved, slots=slots, busy=busy), hardware, regime)
 
 
-def _clocks(form: ProductForm) -> float:
+def _clocks(form: ProductForm, rates: SmallRates) -> float:
     """In which a multiprocessor reads two factors for an access to results."""
     if form.n % 4:
-        clocks = _CLOCKS
+        clocks = rates.clocks
     elif form.batch == 1 and form.n > 8 and form.element == "f32" and not form.turned:
-        clocks = _TWO_ROWS
+        clocks = rates.two_rows_clocks
     else:
-        clocks = _SHARED
-    return clocks + (_CLOCKS_TURNED * form.k if form.turned else 0.0)
+        clocks = rates.shared_clocks
+    return clocks + (rates.turned_clocks * form.k if form.turned else 0.0)
 
 
-def library_microseconds(form: ProductForm, moved: int, hardware: Hardware) -> float:
-    """Of a small product as a call of the library that moves ``moved`` bytes, beside its launch."""
+def as_call(form: ProductForm, moved: int, hardware: Hardware) -> float:
+    """Microseconds of a small product as a call of the library that moves ``moved`` bytes, beside its
+    launch.  The library runs a program for each matrix, or for some rows.
+    """
+    rates = hardware.rates.small
     few, many = sorted((form.m, form.n))
-    single, reached = form.element == "f32", _LIBRARY
+    single, regime = form.element == "f32", rates.call
     if form.batch == 1:
-        programs = many * (_ROW_EXACT + form.k * _ROW_SUMMED if single else _ROW)
+        programs = many * (rates.row_exact + form.k * rates.row_summed if single else rates.row)
     elif few > 1:
-        programs = form.batch * (_MATRIX + form.m * form.n * form.k * _MULTIPLIED if single else _HALVES)
+        exact = rates.matrix + form.m * form.n * form.k * rates.multiplied
+        programs = form.batch * (exact if single else rates.halves)
     elif many == 1:
-        programs = form.batch * (_VECTORS + _ELEMENT * form.k)
+        programs = form.batch * (rates.dot + rates.element * form.k)
     elif single:
-        programs, reached = form.batch * _VECTORS, _LIBRARY_VECTORS
+        programs, regime = form.batch * rates.dot, rates.call_vectors
     else:
-        programs, reached = form.batch * _HALVES, _LIBRARY_HALVES
-    return max(moved / (hardware.bandwidth * reached * 1e3), programs) + _LIBRARY_STARTS
+        programs, regime = form.batch * rates.halves, rates.call_halves
+    return microseconds(Work(moved, busy=programs), hardware, regime)

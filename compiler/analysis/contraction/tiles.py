@@ -5,9 +5,6 @@ its operands from the L2 cache, whichever is longer.  The time of a kernel is th
 that of its bytes.  Such a ranking reaches 95% of an exhaustive search (tritonBLAS, arXiv 2512.04226).
 
 Blocks whose sums do not fit in registers are no candidates, as Triton would spill them.
-
-The constants are fitted to fifteen shapes of products in bf16 on an H200, each with up to eleven tiles, bare
-and with GELU behind them.
 """
 
 import math
@@ -16,7 +13,9 @@ from dataclasses import replace
 from functools import lru_cache
 
 from ...base.dataclass import dataclass
+from ...cost.clock import microseconds as clock
 from ...cost.hardware import Hardware
+from ...cost.work import Work
 from ...ir.contractions import FAST_TYPES
 from ...ir.layout import ELEMENT_BYTES
 from ...ir.sizes import ceil_power, floor_power
@@ -32,20 +31,6 @@ LARGEST_BLOCK = max(*_ROWS, *_COLUMNS)
 ROW_BYTES = 128
 #: Rows that the tensor cores of a group of four warps multiply at once.
 _TENSOR_ROWS = 64
-#: The part of the peak that tensor cores reach where operands arrive in time, and with fewer rows than that.
-_REACHED, _FEW_ROWS = 0.83, 0.3
-#: How much longer arithmetic on the right operand takes than on the left one: its results go to registers,
-#: then to shared memory, and nothing overlaps.
-_RIGHT_COMPUTED = 2.0
-#: Bytes that an SM reads in a clock, of the L2 cache and of device memory.
-_L2_BYTES, _MEMORY_BYTES = 55, 36
-#: Microseconds from a load to its use, of the L2 cache and of device memory under load, and until the first
-#: block of a tile is there.
-_LATENCY, _MEMORY_LATENCY, _TILE_STARTS = 0.95, 2.0, 0.9
-#: What arithmetic on the results costs, where another program of the same SM multiplies meanwhile.
-_OVERLAPPED = 0.6
-#: The part of the bandwidth of device memory that is reached.
-_BANDWIDTH = 0.88
 #: 32-bit registers of a thread for sums, and where further tensors are read or the right operand is computed.
 _BARE, _BESIDE = 128, 64
 #: So many operations on the results and one tensor that is read beside them need no registers of their own.
@@ -58,20 +43,17 @@ SPARE_BYTES = 4096
 OTHER_REGISTERS = 40
 #: Stages of the loop, the first one of equal ones; two where shared memory holds no more.
 _STAGES, _LEAST_STAGES = (4, 3, 6), 2
-#: Results of a tiny block, and microseconds that it takes for each row of shared memory of a step, whatever
-#: it multiplies: 16 x 4096 results of 14336 elements took 41.3 us in blocks of 16 x 16, 34.3 of 16 x 32.
-_TINY, _TINY_STEP = 256, 0.087
+#: Results of a tiny block, whose steps take as long for each row of shared memory, whatever they multiply.
+_TINY = 256
 #: Blocks of what is summed, in rows of shared memory; of 16 rows and so many columns, more, too: the same
 #: product took 33.0 us.
 _SUMMED_ROWS, _NARROW_ROWS, _NARROW_COLUMNS = (1, 2), 4, 32
-#: Products without tensor cores (f64, and f32 that may not be rounded): blocks, each with the part of the
-#: peak that it reaches; summed elements; warps.
-_SCALAR_BLOCKS: dict[int, float] = {64: 0.8, 32: 0.4, 16: 0.15}
+#: Products without tensor cores (f64, and f32 that may not be rounded): blocks; summed elements; warps.
+_SCALAR_BLOCKS = (64, 32, 16)
 _SCALAR_SUMMED, _SCALAR_WARPS = 16, 4
 #: Blocks of m, n and k, warps, stages and group of programs that go through several blocks; the fewest steps
-#: of one; the part of the peak that they reach; microseconds between two blocks.
+#: of one.
 _IN_TURN, _LEAST_STEPS = (128, 256, 64, 8, 3, 8), 4
-_REACHED_IN_TURN, _BLOCK_STARTS = 0.84, 0.35
 
 
 @dataclass(frozen=True)
@@ -224,30 +206,53 @@ def microseconds(form: ProductForm, blocks: Blocks, hardware: Hardware) -> float
     tiles = -(-form.m // blocks.m) * -(-form.n // blocks.n) * form.batch
     if not tiles:
         return 0.0
-    steps = -(-max(form.k, 1) // blocks.k)
-    at_once = min(_at_once(form, blocks, hardware), -(-tiles // hardware.sm_count))
-    operations = 2 * blocks.m * blocks.n * blocks.k * form.sums
-    multiply = operations / _operations_per_microsecond(form, blocks, hardware)
+    rates, sms = hardware.rates.blocks, hardware.sm_count
+    at_once = min(_at_once(form, blocks, hardware), -(-tiles // sms))
+    points = sms * at_once * blocks.m * blocks.n  # of a wave
+    behind = points * form.behind * (rates.overlapped if at_once > 1 else 1.0)
+    stored = points * _RESULT_BYTES * (1 + form.beside)
     stage = _stage_bytes(form, blocks.m, blocks.n, blocks.k)
-    read = stage / (_L2_BYTES * hardware.clock * 1e3)
-    slots = hardware.slots_per_second / hardware.sm_count * 1e-6
-    computed = blocks.m * form.left_slots + blocks.n * form.right_slots * form.sums * _RIGHT_COMPUTED
-    multiply += computed * blocks.k / slots
-    step = max(at_once * multiply, at_once * read, _LATENCY / max(1, blocks.num_stages - 1))
-    if form.on_tensor_cores and blocks.m * blocks.n <= _TINY:
-        step = max(step, at_once * _TINY_STEP * blocks.k * ELEMENT_BYTES[form.element] / ROW_BYTES)
-    points = at_once * blocks.m * blocks.n
-    behind = points * form.behind / slots
-    behind *= _OVERLAPPED if at_once > 1 else 1.0
-    behind += points * _RESULT_BYTES * (1 + form.beside) / (hardware.bandwidth / hardware.sm_count * 1e3)
-    waves = math.ceil(tiles / (hardware.sm_count * at_once))
+    steps, waves = -(-max(form.k, 1) // blocks.k), math.ceil(tiles / (sms * at_once))
+    wave = steps * _step_microseconds(form, blocks, at_once, stage, hardware)
+    wave += clock(Work(written=stored, slots=behind), hardware, rates.behind)
     moved = form.m * form.k * form.left_bytes + form.k * form.n * form.right_bytes
     moved = form.batch * (moved + form.m * form.n * _RESULT_BYTES * (1 + form.beside))
-    in_flight = min(tiles, hardware.sm_count * at_once) * max(1, blocks.num_stages - 1) * stage
-    of_sms = min(tiles, hardware.sm_count) * _MEMORY_BYTES * hardware.clock * 1e3
-    bandwidth = min(hardware.bandwidth * _BANDWIDTH * 1e3, in_flight / _MEMORY_LATENCY, of_sms)
-    of_memory = moved / bandwidth + _TILE_STARTS
-    return max(waves * (steps * step + behind + _TILE_STARTS), of_memory)
+    in_flight = min(tiles, sms * at_once) * max(1, blocks.num_stages - 1) * stage
+    whole = Work(
+        moved,
+        cached=moved * sms / min(tiles, sms),
+        steps=moved / in_flight,
+        busy=waves * (wave + rates.whole.starts) - rates.whole.starts,
+    )
+    return clock(whole, hardware, rates.whole)
+
+
+def _step_microseconds(
+    form: ProductForm, blocks: Blocks, at_once: int, stage: int, hardware: Hardware
+) -> float:
+    """Of a block of what is summed, whose operands have ``stage`` bytes, in a wave of ``at_once`` programs on
+    each multiprocessor.
+    """
+    rates, programs = hardware.rates.blocks, hardware.sm_count * at_once
+    multiplications = blocks.m * blocks.n * blocks.k * form.sums
+    right_slots = form.right_slots * form.sums * rates.right_computed
+    slots, flops = (blocks.m * form.left_slots + blocks.n * right_slots) * blocks.k, 0
+    if not form.on_tensor_cores:
+        scalar = {64: rates.scalar_64, 32: rates.scalar_32, 16: rates.scalar_16}
+        slots += multiplications / scalar[blocks.m]
+    else:
+        flops = 2 * multiplications
+    tiny = form.on_tensor_cores and blocks.m * blocks.n <= _TINY
+    shared_rows = blocks.k * ELEMENT_BYTES[form.element] / ROW_BYTES
+    step = Work(
+        slots=programs * slots,
+        flops=programs * flops,
+        element=form.element,
+        cached=programs * stage,
+        steps=1 / max(1, blocks.num_stages - 1),
+        busy=at_once * rates.tiny_step * shared_rows if tiny else 0,
+    )
+    return clock(step, hardware, rates.step if blocks.m >= _TENSOR_ROWS else rates.step_of_few_rows)
 
 
 def _stage_bytes(form: ProductForm, rows: int, columns: int, summed: int) -> int:
@@ -262,14 +267,6 @@ def _at_once(form: ProductForm, blocks: Blocks, hardware: Hardware) -> int:
     registers = blocks.m * blocks.n * form.sums + OTHER_REGISTERS * threads
     most_warps = hardware.max_warps // blocks.num_warps
     return max(1, min(hardware.shared_bytes // shared, hardware.registers // registers, most_warps))
-
-
-def _operations_per_microsecond(form: ProductForm, blocks: Blocks, hardware: Hardware) -> float:
-    """What an SM reaches."""
-    if not form.on_tensor_cores:
-        return 2 * hardware.slots_per_second / hardware.sm_count * 1e-6 * _SCALAR_BLOCKS[blocks.m]
-    reached = _REACHED if blocks.m >= _TENSOR_ROWS else _FEW_ROWS
-    return hardware.flops_per_second(form.element) / hardware.sm_count * 1e-6 * reached
 
 
 def _candidates(form: ProductForm, hardware: Hardware) -> Iterator[Blocks]:
@@ -344,7 +341,12 @@ def microseconds_in_turn(form: ProductForm, blocks: Blocks, hardware: Hardware) 
     the next block is multiplied, and stored while it is; measured, the two add up.
     """
     tiles = -(-form.m // blocks.m) * -(-form.n // blocks.n)
-    rate = hardware.flops_per_second(form.element) / hardware.sm_count * 1e-6 * _REACHED_IN_TURN
-    multiply = 2 * blocks.m * blocks.n * -(-form.k // blocks.k) * blocks.k / rate
-    stored = blocks.m * blocks.n * _RESULT_BYTES / (hardware.bandwidth / hardware.sm_count * 1e3)
-    return -(-tiles // blocks.programs) * (multiply + stored + _BLOCK_STARTS) + _TILE_STARTS
+    rates, sms = hardware.rates.blocks, hardware.sm_count
+    block = Work(
+        written=sms * blocks.m * blocks.n * _RESULT_BYTES,
+        flops=sms * 2 * blocks.m * blocks.n * -(-form.k // blocks.k) * blocks.k,
+        element=form.element,
+        steps=1,
+    )
+    each = clock(block, hardware, rates.in_turn)
+    return -(-tiles // blocks.programs) * each + rates.whole.starts

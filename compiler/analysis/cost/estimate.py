@@ -8,9 +8,10 @@ the wait for a collective, which itself counts where it starts (``collectives.py
 
 from collections.abc import Sequence
 
-from ...base.launch import Estimate
+from ...cost.clock import microseconds
 from ...cost.hardware import Hardware
 from ...cost.transfers import Pattern, Transfer
+from ...cost.work import Work
 from ...ir.kernel import Kernel, is_kernel, is_tiled, is_users, string
 from ...ir.layout import TensorSpec
 from ...ir.sizes import estimate, hints_of, stored_bytes
@@ -24,13 +25,13 @@ from .traffic import ATTRIBUTE, Traffic, traffic_of
 _WITHOUT_TRAFFIC = ("aten.empty", "aten.new_empty")
 
 
-def estimates(module: ir.Module) -> dict[ir.Operation, Estimate]:
+def estimates(module: ir.Module) -> dict[ir.Operation, Work]:
     """An estimate of every call of ``@main`` that runs on the device, in order.  Kernels whose scalar body
     is gone and that do not say what they move (``fuse.traffic``) have none."""
     functions = functions_of(module)
     main = functions["main"]
     counter = _Counter(main, module, functions)
-    found: dict[ir.Operation, Estimate] = {}
+    found: dict[ir.Operation, Work] = {}
     for op in main.regions[0].blocks[0].operations:
         if op.operation.name == "func.call":
             counted = counter.call(op.operation)
@@ -41,18 +42,18 @@ def estimates(module: ir.Module) -> dict[ir.Operation, Estimate]:
 
 def estimates_text(module: ir.Module, hardware: Hardware) -> str:
     """A line for each call of ``@main`` that has an estimate, and one for their sum."""
-    lines = []
+    lines, peak = [], hardware.rates.streaming.peak
     counted = estimates(module)
     for number, (op, cost) in enumerate(counted.items()):
         head = f"{number}: @{callee_name(op)}"
-        lines.append(f"{head}: {_numbers(cost)}, {cost.seconds(hardware) * 1e6:.3f} us")
+        lines.append(f"{head}: {_numbers(cost)}, {microseconds(cost, hardware, peak):.3f} us")
     total = sum(cost.bytes for cost in counted.values())
-    seconds = sum(cost.seconds(hardware) for cost in counted.values())
-    lines.append(f"{len(counted)} calls: {total} bytes, {seconds * 1e6:.3f} us on {hardware.name}")
+    least = sum(microseconds(cost, hardware, peak) for cost in counted.values())
+    lines.append(f"{len(counted)} calls: {total} bytes, {least:.3f} us on {hardware.name}")
     return "\n".join(lines) + "\n"
 
 
-def _numbers(cost: Estimate) -> str:
+def _numbers(cost: Work) -> str:
     text = f"reads {cost.read}, writes {cost.written} bytes, {cost.slots} slots, {cost.flops} flops"
     moved = cost.transfer
     if moved is None:
@@ -67,7 +68,7 @@ class _Counter:
         self.hints = hints_of(main)
         self.kernels: dict[str, Traffic | None] = {}
 
-    def call(self, op: ir.Operation) -> Estimate | None:
+    def call(self, op: ir.Operation) -> Work | None:
         callee = self.functions[callee_name(op)]
         if "fuse.extern" in callee.attributes:
             return self._extern(op, callee)
@@ -79,7 +80,7 @@ class _Counter:
         traffic = self.kernels[name]
         if traffic is None:
             return None
-        return Estimate(
+        return Work(
             self._moved(op.operands, traffic.reads),
             self._moved(op.operands, traffic.writes),
             traffic.slots,
@@ -96,16 +97,16 @@ class _Counter:
                 by_root[root] = by_root.get(root, 0) + amount
         return sum(min(amount, self._bytes(root)) for root, amount in by_root.items())
 
-    def _users_kernel(self, op: ir.Operation, callee: ir.Operation) -> Estimate:
+    def _users_kernel(self, op: ir.Operation, callee: ir.Operation) -> Work:
         """A user's Triton kernel: what it takes is read or written once, what its results are is written."""
         written = set(aliased_operands(callee).values())
         sizes = [self._bytes(v) for v in op.operands]
-        return Estimate(
+        return Work(
             self._moved(op.operands, [0 if n in written else size for n, size in enumerate(sizes)]),
             self._moved(op.operands, [size if n in written else 0 for n, size in enumerate(sizes)]),
         )
 
-    def _extern(self, op: ir.Operation, callee: ir.Operation) -> Estimate:
+    def _extern(self, op: ir.Operation, callee: ir.Operation) -> Work:
         name = string(callee.attributes["fuse.extern"])
         shared = aliased_operands(callee)
         attributes = callee.attributes
@@ -114,12 +115,12 @@ class _Counter:
         )
         fresh = [r for n, r in enumerate(op.results) if n not in shared and _is_tensor(r)]
         if name.startswith(_WITHOUT_TRAFFIC) or name == WAIT or not (fresh or mutated):
-            return Estimate(0, 0)
+            return Work(0, 0)
         given = list(op.operands)
         pattern = pattern_of(name)
         written = [*fresh, *(given[n] for n in mutated)]
         flops, element = flops_of(name, op, callee, lambda e: estimate(e, self.hints))
-        return Estimate(
+        return Work(
             self._moved(given, [self._bytes(v) for v in given]),
             self._moved(written, [self._bytes(v) for v in written]),
             flops=flops,

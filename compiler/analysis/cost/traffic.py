@@ -13,11 +13,11 @@ import math
 from collections.abc import Iterable, Sequence
 
 from ...base.dataclass import dataclass
+from ...cost.slots import slots
 from ...index import Expr
 from ...ir.kernel import Access, Kernel, attribute_items, string
 from ...ir.sizes import estimate, hints_of
 from ...mlir import ir
-from ..kernel.accesses import slots
 
 ATTRIBUTE = "fuse.traffic"
 

@@ -11,11 +11,12 @@ from dataclasses import field
 from functools import cached_property
 
 from ...base.dataclass import dataclass
+from ...cost.slots import LOAD
 from ...ir.defining import defining_op
 from ...ir.kernel import code_of, is_tiled, program_facts
 from ...ir.sizes import hints_of
 from ...mlir import ir
-from ..kernel.accesses import LOAD, Summary, points
+from ..kernel.accesses import Summary, points
 from ..program.dependences import Dependences
 from .contents import Contents, all_in
 from .form import FusionForm, Sizes, ValueType, Verdict

@@ -2,14 +2,14 @@
 
 from collections.abc import Iterable
 
+from ...cost.clock import microseconds
 from ...cost.hardware import Hardware
+from ...cost.work import LAUNCH, Work
 from .graph import GroupGraph
 from .measured import escaping_values
 from .score import Gain
 
-#: A merge that saves more than this part of the time that both groups take is not measured.
-NEAR = 0.55
-#: Nor are groups that both take less than this part of a launch.
+#: Groups that both take less than this part of a launch are not measured.
 _SMALL = 0.5
 
 
@@ -29,16 +29,17 @@ def saved_part(
     """The part of the time of two groups of nodes that their merge is estimated to save, negative where it
     costs time; None where the pair is not worth measuring.
 
-    A pair is where the estimate is near its limit (``NEAR``), where points are computed again, and where a
-    group multiplies tiles.  Kernels that take much less than a launch are not: ``combine-launches`` puts such
-    kernels, those of a foreach op among them, into one launch.
+    A pair is where the estimate is near its limit (``margins.near`` of the GPU's rates), where points are
+    computed again, and where a group multiplies tiles.  Kernels that take much less than a launch are not:
+    ``combine-launches`` puts such kernels, those of a foreach op among them, into one launch.
     """
     apart = sum(_microseconds(graph, nodes, hardware) for nodes in (first, second))
-    if apart < _SMALL * hardware.launch:
+    launch = microseconds(LAUNCH, hardware, hardware.rates.streaming.rows)
+    if apart < _SMALL * launch:
         return None
-    part = gain.microseconds(hardware) / (apart + 2 * hardware.launch)
+    part = gain.microseconds(hardware) / (apart + 2 * launch)
     multiplies = any(c.op == "fuse.dot" for n in (*first, *second) for c in graph.summaries[n].crossings)
-    return part if part <= NEAR or gain.slots or multiplies else None
+    return part if part <= hardware.rates.margins.near or gain.slots or multiplies else None
 
 
 def _microseconds(graph: GroupGraph, nodes: tuple[int, ...], hardware: Hardware) -> float:
@@ -47,4 +48,4 @@ def _microseconds(graph: GroupGraph, nodes: tuple[int, ...], hardware: Hardware)
     made = {r for n in nodes for r in deps.nodes[n].results}
     read = {v for n in nodes for v in deps.nodes[n].reads} - made
     moved = sum(map(graph.bytes_of, [*read, *escaping_values(graph, frozenset(nodes))]))
-    return moved / (hardware.bandwidth * 1e3)
+    return microseconds(Work(moved), hardware, hardware.rates.streaming.rows)

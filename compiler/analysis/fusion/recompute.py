@@ -4,8 +4,8 @@ It counts how often each member of the merged kernel runs, and leaves the issue 
 the work of the whole kernel, for the estimate (``score.py``).
 """
 
+from ...cost.slots import LOAD
 from ...ir.kernel import natural
-from ..kernel.accesses import LOAD
 from .form import FusionTrial
 from .plan import FusionPlan, Member, Refusal
 

@@ -1,15 +1,17 @@
-"""The gain of a merge: a roofline estimate of the time saved.  The fusing passes try the best pair first, and
+"""The gain of a merge: an estimate of the time saved.  The fusing passes try the best pair first, and
 make no merge whose estimate is negative.
 
 Bytes are saved that one group wrote and the other read, or that both read.  A launch is saved.  Operations
 that run at more points than before cost time: the rule ``recompute`` counts them, and the rule ``slower``
-compares whole kernels by ``kernel_microseconds``; ``walk.py`` estimates row and column sums in one kernel.
+compares whole kernels; ``walk.py`` estimates row and column sums in one kernel.
 Rules cover what the estimates do not see: programs that would idle (``lost-parallelism``, ``too-long-row``)
 and registers (``size``).
 """
 
 from ...base.dataclass import dataclass
+from ...cost.clock import microseconds
 from ...cost.hardware import Hardware
+from ...cost.work import LAUNCH, Work
 
 #: Kernels are short that take less than so many launches.
 _SHORT_LAUNCHES = 4
@@ -30,15 +32,8 @@ class Gain:
 
     def microseconds(self, hardware: Hardware) -> float:
         """Time saved; negative where the operations cost more."""
-        moved = self.saved_bytes / (hardware.bandwidth * 1e3)
-        return moved + self.launches * hardware.launch - self.slots / hardware.slots_per_second * 1e6
-
-
-def kernel_microseconds(moved_bytes: int, slots: int, hardware: Hardware) -> float:
-    """The time of a kernel beside its launch: moving and issuing hardly overlap in one that loads neighbours
-    (steps of a stencil on 4096 x 4096: one 41 us, two in a kernel 81 us, 44 and 83 by this sum).
-    """
-    return moved_bytes / (hardware.bandwidth * 1e3) + slots / hardware.slots_per_second * 1e6
+        saved = Work(self.saved_bytes, slots=-self.slots, launches=self.launches)
+        return microseconds(saved, hardware, hardware.rates.streaming.fused)
 
 
 def pays(together: float, apart: float, hardware: Hardware) -> bool:
@@ -47,4 +42,5 @@ def pays(together: float, apart: float, hardware: Hardware) -> bool:
     The second launch counts only beside short kernels: the launch of a kernel goes on behind a longer one,
     and several small kernels may share one (``combine-launches``).
     """
-    return together <= apart + (hardware.launch if apart < _SHORT_LAUNCHES * hardware.launch else 0.0)
+    launch = microseconds(LAUNCH, hardware, hardware.rates.streaming.fused)
+    return together <= apart + (launch if apart < _SHORT_LAUNCHES * launch else 0.0)

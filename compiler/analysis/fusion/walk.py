@@ -8,20 +8,17 @@ bytes as the matrix.  Figures are microseconds on a hardware model.
 from collections.abc import Sequence
 
 from ...base.dataclass import dataclass
+from ...cost.clock import microseconds
 from ...cost.hardware import Hardware
+from ...cost.work import Work
 from ...ir.sizes import ceil_power
 from ..kernel.shares import FEWEST, walk_shares
 
 #: Elements of a row that a warp holds by itself, and elements that a step of a walk takes: of a warp, and of
 #: a program of several warps.
 _WARP_ROW, _WARP_STEP, _STEP = 1024, 1024, 4096
-#: A step waits at least so long: the warps of a program meet to reduce its rows.
-_STEP_MICROSECONDS = 0.5
 #: Fewest rows, and fewest and most elements of one, of walks that were always faster.
 _SURE_ROWS, _SURE_WIDTHS = 2048, (256, 8192)
-#: Elsewhere a walk has to take this part of what two kernels take: of kernels that take a few microseconds,
-#: the estimate is no better ("Walks beside two kernels" in ``docs/performance/history.md``).
-_CLEARLY = 0.7
 
 
 @dataclass(frozen=True)
@@ -50,11 +47,12 @@ class Walk:
         """Whether a walk was faster wherever it was measured, so that no estimate is asked."""
         return self.rows >= _SURE_ROWS and _SURE_WIDTHS[0] <= self.width <= _SURE_WIDTHS[1]
 
-    def pays(self, together: float, apart: float, further: bool) -> bool:
-        """Whether the walk is clearly estimated to be faster than two kernels.  further: one of these walks
-        already, and the other one's sums cost it little.
+    def pays(self, together: float, apart: float, further: bool, hardware: Hardware) -> bool:
+        """Whether the walk is clearly estimated to be faster than two kernels: that of kernels that take a
+        few microseconds tells no more.  further: one of these walks already, and the other one's sums cost it
+        little.
         """
-        return self.is_sure or together <= apart * (1.0 if further else _CLEARLY)
+        return self.is_sure or together <= apart * (1.0 if further else hardware.rates.walks.clearly)
 
     def microseconds(self, moved: int, hardware: Hardware) -> float:
         """The time of the walk, which moves ``moved`` bytes beside the parts of its sums, and of the kernel
@@ -66,8 +64,10 @@ class Walk:
         parts = shares * self.sums if shares > 1 else 0
         at_once = max(1, (_WARP_STEP if self._of_one_warp else _STEP) // ceil_power(self.width))
         steps = -(-self.rows // (shares * at_once))
-        walk = max(_moving(moved + parts, hardware), steps * _STEP_MICROSECONDS)
-        return walk + _moving(parts, hardware) + (hardware.launch if parts else 0.0)
+        rates = hardware.rates
+        walk = microseconds(Work(moved + parts, steps=steps), hardware, rates.walks.walk)
+        combining = Work(parts, launches=1 if parts else 0)
+        return walk + microseconds(combining, hardware, rates.streaming.rows)
 
     def apart(
         self, moved: Sequence[int], walks: Sequence["Walk | None"], saved: int, hardware: Hardware
@@ -76,13 +76,12 @@ class Walk:
 
         One of them may walk already.  They share a launch where rows do not fill the chip.
         """
+        rows = hardware.rates.streaming.rows
         times = [
-            _moving(bytes_, hardware) if walk is None else walk.microseconds(bytes_, hardware)
+            microseconds(Work(bytes_), hardware, rows)
+            if walk is None
+            else walk.microseconds(bytes_, hardware)
             for bytes_, walk in zip(moved, walks, strict=True)
         ]
-        launch = hardware.launch if self.rows > hardware.full_grid else 0.0
-        return sum(times) - _moving(saved, hardware) + launch
-
-
-def _moving(moved: int, hardware: Hardware) -> float:
-    return moved / (hardware.bandwidth * 1e3)
+        others = Work(-saved, launches=int(self.rows > hardware.full_grid))
+        return sum(times) + microseconds(others, hardware, rows)

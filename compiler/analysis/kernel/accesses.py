@@ -10,19 +10,11 @@ from collections.abc import Mapping
 from functools import cached_property, lru_cache
 
 from ...base.dataclass import dataclass
+from ...cost.slots import FREE, slots
 from ...index import Expr, const
 from ...ir.defining import is_true
 from ...ir.kernel import WIDE, Kernel, over, string
 from ...mlir import ir
-
-#: Scalar operations that cost more than one issue slot, in slots (a special-function unit runs at a quarter
-#: of the rate).
-HEAVY = 8
-HEAVY_PREFIXES = ("math.", "fuse.libm")
-LOAD = 4  #: of a load, with its address: where a kernel loads more often than it has to
-RAND = 48  #: ten Philox rounds
-LIGHT_MATH = frozenset({"math.absf", "math.absi", "math.fma", "math.floor", "math.ceil", "math.copysign"})
-FREE = frozenset({"arith.constant", "func.return", "fuse.load", "fuse.store"})
 
 
 @dataclass(frozen=True)
@@ -169,15 +161,6 @@ def _operand_dims(kernel: Kernel, op: ir.Operation) -> tuple[frozenset[str], ...
     """The dims of each operand of an op."""
     none: frozenset[str] = frozenset()
     return tuple(kernel.value_dims.get(value, none) for value in op.operands)
-
-
-def slots(name: str) -> int:
-    """Issue slots of one scalar operation."""
-    if name in FREE:
-        return 0
-    if name == "fuse.rand":
-        return RAND
-    return HEAVY if name.startswith(HEAVY_PREFIXES) and name not in LIGHT_MATH else 1
 
 
 def points(extents: Mapping[str, Expr], dims: "frozenset[str] | Mapping[str, Expr]") -> Expr:

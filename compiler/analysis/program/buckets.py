@@ -18,8 +18,10 @@ from dataclasses import replace
 from functools import cached_property
 
 from ...base.dataclass import dataclass
+from ...cost.clock import microseconds
 from ...cost.hardware import Hardware
 from ...cost.transfers import Transfer
+from ...cost.work import Work
 from ...ir.kernel import extern_arguments
 from ...ir.layout import TensorSpec
 from ...ir.views import users_of
@@ -107,7 +109,6 @@ class Buckets:
         """Buckets besides the ``given`` ones: starts in program order, as long as what a start costs takes
         more than ``share`` percent of a bucket's time.
         """
-        link, start = self.hardware.link, self.hardware.start * 1e-6
         taken = {n for bucket in given for n in bucket}
         open_: dict[Kind, list[int]] = {}
         found: list[list[int]] = []
@@ -120,8 +121,8 @@ class Buckets:
                 found.append(bucket)
             bucket.append(n)
             whole = self._whole(bucket)
-            fixed = start + replace(whole, bytes=0).seconds(link)
-            if 100 * fixed <= share * (start + whole.seconds(link)):
+            fixed = self._microseconds(Work(transfer=replace(whole, bytes=0), starts=1))
+            if 100 * fixed <= share * self._microseconds(Work(transfer=whole, starts=1)):
                 del open_[kind]
         return [bucket for bucket in found if len(bucket) > 1]
 
@@ -135,7 +136,7 @@ class Buckets:
         head = {n: bucket[0] for bucket in buckets for n in bucket}
         seconds = dict(self._seconds)
         for bucket in buckets:
-            seconds[bucket[0]] = self._whole(bucket).seconds(self.hardware.link)
+            seconds[bucket[0]] = self._microseconds(Work(transfer=self._whole(bucket))) * 1e-6
         first = set(self.flights.starts) - {n for n, one in head.items() if n != one}
         starts = tuple(n for n in order if n in first)
         start_of = {w: s if s is None else head.get(s, s) for w, s in self.flights.start_of.items()}
@@ -143,7 +144,10 @@ class Buckets:
 
     def saved(self, bucket: Sequence[int]) -> float:
         """Seconds of the host that a bucket saves."""
-        return (len(bucket) - 1) * self.hardware.start * 1e-6
+        return self._microseconds(Work(starts=len(bucket) - 1)) * 1e-6
+
+    def _microseconds(self, work: Work) -> float:
+        return microseconds(work, self.hardware, self.hardware.rates.collectives.ring)
 
     def _joins(self, buckets: Sequence[Sequence[int]], bucket: Sequence[int], n: int) -> bool:
         """Whether a bucket may hold ``n`` too, beside the other buckets."""

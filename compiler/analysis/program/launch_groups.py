@@ -8,7 +8,9 @@ idle.
 from collections.abc import Sequence
 
 from ...base.dataclass import dataclass
+from ...cost.clock import microseconds
 from ...cost.hardware import Hardware
+from ...cost.work import LAUNCH, Work
 
 #: A kernel that works longer than this many launches cost gains too little from sharing one.
 MOST_LAUNCHES = 32
@@ -46,11 +48,12 @@ class Part:
 
     def microseconds(self, hardware: Hardware) -> float:
         """What moving its bytes takes."""
-        return self.moved / (hardware.bandwidth * 1e3)
+        return microseconds(Work(self.moved), hardware, hardware.rates.streaming.rows)
 
     def is_small(self, hardware: Hardware) -> bool:
         """Whether the kernel takes at most ``MOST_LAUNCHES`` times as long as a launch costs."""
-        return self.idles(hardware) or self.microseconds(hardware) <= MOST_LAUNCHES * hardware.launch
+        launch = microseconds(LAUNCH, hardware, hardware.rates.streaming.rows)
+        return self.idles(hardware) or self.microseconds(hardware) <= MOST_LAUNCHES * launch
 
 
 def refusal(parts: Sequence[Part], new: Part, hardware: Hardware, max_ops: int) -> str | None:

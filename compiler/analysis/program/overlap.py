@@ -6,9 +6,11 @@ peaks.  It depends on static sizes and on the model alone, so all processes that
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
 
 from ...base.dataclass import dataclass
+from ...cost.clock import seconds
 from ...cost.hardware import Hardware
 from ...mlir import ir
 from ..cost.estimate import estimates
@@ -79,13 +81,13 @@ def seconds_of(module: ir.Module, deps: Dependences, hardware: Hardware) -> dict
     What launches, costs the launch besides its work.
     """
     counted = estimates(module)
-    seconds: dict[int, float] = {}
+    times: dict[int, float] = {}
     for node in deps.nodes:
         estimate = counted.get(node.op)
         if estimate is not None and not node.waits:
-            fixed = 0.0 if node.starts else hardware.launch * 1e-6
-            seconds[node.index] = estimate.seconds(hardware) + fixed
-    return seconds
+            work = replace(estimate, launches=0 if node.starts else 1)
+            times[node.index] = seconds(work, hardware, hardware.rates.streaming.peak)
+    return times
 
 
 def overlap_order(module: ir.Module, deps: Dependences, hardware: Hardware) -> OverlapOrder:

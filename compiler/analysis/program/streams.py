@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping
 from typing import Literal, NamedTuple
 
 from ...base.dataclass import dataclass
+from ...cost.transfers import BESIDE
 from .collective_order import Flights
 
 
@@ -27,11 +28,6 @@ class Timeline:
 
     seconds: float
     exposed: float
-
-
-#: How many times as long a collective takes beside other calls, with which it shares memory and
-#: multiprocessors; measured with products on two H200.
-BESIDE = 1.7
 
 
 class Clock:

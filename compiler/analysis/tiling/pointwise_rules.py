@@ -1,11 +1,11 @@
 """Rules for kernels that reduce nothing: flat, rows and columns, moved pieces, or transposed."""
 
 from ...cost.hardware import Hardware
+from ...cost.slots import LOAD, slots
 from ...ir.kernel import Access
 from ...ir.sizes import ceil_power, floor_power
 from ...ir.tile import Axis, Tile
 from ..contraction.product import SHORT
-from ..kernel.accesses import LOAD, slots
 from ..kernel.shape import KernelShape
 from .choice import (
     LARGE_REGISTERS,

@@ -8,13 +8,14 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
+from ...cost.clock import microseconds
 from ...cost.hardware import Hardware
+from ...cost.slots import slots
+from ...cost.work import Work
 from ...index import Expr, const, offset
 from ...ir.kernel import Access, Kernel
 from ...ir.layout import TensorSpec
 from ...ir.sizes import UNKNOWN, estimate
-from ..fusion.score import kernel_microseconds
-from ..kernel.accesses import slots
 from ..user_kernel.coordinates import Coordinates
 from .user_epilogues import EpilogueSite
 
@@ -22,7 +23,7 @@ from .user_epilogues import EpilogueSite
 _SECTOR, _THREADS = 32, 32
 
 
-def microseconds(
+def reader_microseconds(
     reader: Kernel,
     site: EpilogueSite,
     gone: Sequence[tuple[TensorSpec, Coordinates]],
@@ -49,7 +50,9 @@ def microseconds(
         alone += size(spec) * spread(coordinates.at, spec, coordinates, hints)
     points = estimate(_product(reader.dims), hints)
     work = points * sum(slots(op.name) for op in reader.op_dims)
-    return kernel_microseconds(int(inside), work, hardware), kernel_microseconds(int(alone), work, hardware)
+    fused = hardware.rates.streaming.fused
+    inside_us, alone_us = (microseconds(Work(int(n), slots=work), hardware, fused) for n in (inside, alone))
+    return inside_us, alone_us
 
 
 def lone_microseconds(kernel: Kernel, hints: Mapping[str, int], hardware: Hardware) -> float:
@@ -57,7 +60,7 @@ def lone_microseconds(kernel: Kernel, hints: Mapping[str, int], hardware: Hardwa
     arguments = {a.argument for a in (*kernel.loads, *kernel.stores)}
     moved = sum(estimate(kernel.spec(n).numel, hints) * kernel.spec(n).element_bytes for n in arguments)
     work = estimate(_product(kernel.dims), hints) * sum(slots(op.name) for op in kernel.op_dims)
-    return kernel_microseconds(moved, work, hardware)
+    return microseconds(Work(moved, slots=work), hardware, hardware.rates.streaming.fused)
 
 
 def spread(at: Sequence[Expr], spec: TensorSpec, coordinates: Coordinates, hints: Mapping[str, int]) -> float:

@@ -12,6 +12,7 @@ from dataclasses import field, replace
 
 from ...base.dataclass import dataclass
 from ...cost.hardware import Hardware
+from ...cost.slots import LOAD, slots
 from ...index import Expr, const, parse, simplify, solve
 from ...ir.dialects.tt_types import element_of
 from ...ir.kernel import Kernel, strings, takes_others
@@ -20,7 +21,7 @@ from ...ir.sizes import UNKNOWN
 from ...mlir import ir
 from ..fusion.graph import GroupGraph
 from ..fusion.score import Gain
-from ..kernel.accesses import LOAD, Summary, slots
+from ..kernel.accesses import Summary
 from ..program.dependences import Node
 from ..user_kernel.coordinates import Coordinates, coordinates_of, is_computable
 from ..user_kernel.maps import PointerAccess

@@ -36,7 +36,8 @@ from ...analysis.fusion.measured import Measurement, PairKeys, measurements_text
 from ...analysis.fusion.near_limit import may_measure, saved_part
 from ...base.dataclass import dataclass
 from ...base.timing import stage
-from ...cost.hardware import Hardware, hardware_named
+from ...cost.devices import hardware_named
+from ...cost.hardware import Hardware
 from ...mlir import ir
 from ...runtime.cache.cache_folder import CacheFolder
 from ...runtime.gpu.load import PlanKernel

@@ -26,7 +26,8 @@ from ...base.dataclass import dataclass
 from ...base.remarks import Remarks
 from ...base.timing import stage
 from ...codegen.launches import kernel_sources
-from ...cost.hardware import Hardware, hardware_named
+from ...cost.devices import hardware_named
+from ...cost.hardware import Hardware
 from ...index import parse
 from ...ir.kernel import Kernel, is_kernel, is_tiled, kernel_ties, named_sizes, string, strings
 from ...ir.layout import TensorSpec

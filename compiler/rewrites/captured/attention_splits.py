@@ -40,7 +40,8 @@ from torch.nn import functional as F
 
 from ...base.dataclass import dataclass
 from ...cost.attention import MaskedAttention
-from ...cost.hardware import PRESETS, Hardware, device_hardware
+from ...cost.devices import device_hardware, hardware_named
+from ...cost.hardware import Hardware
 from ...fx.new_node import new_node
 from ..rewriting import rewrite
 from .attention_masks import attention_arguments
@@ -148,7 +149,7 @@ def _is_whole(value: Tensor) -> bool:
 @functools.cache
 def _hardware(device: torch.device) -> Hardware:
     if not torch.cuda.is_available():
-        return PRESETS["generic"]
+        return hardware_named("generic")
     return device_hardware(torch.cuda.get_device_properties(device))
 
 

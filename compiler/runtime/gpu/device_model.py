@@ -4,7 +4,7 @@ import torch
 
 from ...base.errors import UnsupportedDevice
 from ...base.target import other_target
-from ...cost.hardware import capability_hardware, device_hardware
+from ...cost.devices import capability_hardware, device_hardware
 from ..kernels.cubin import OLDEST_ARCH, Target
 
 

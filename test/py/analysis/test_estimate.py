@@ -7,9 +7,10 @@ from torch.nn import functional as F
 from torch.utils.flop_counter import FlopCounterMode
 
 from fuse_mlir.bench.cases import GRAPHS
-from fuse_mlir.compiler.analysis.cost.estimate import Estimate
 from fuse_mlir.compiler.analysis.cost.traffic import Traffic
-from fuse_mlir.compiler.cost.hardware import hardware_named
+from fuse_mlir.compiler.cost.clock import seconds
+from fuse_mlir.compiler.cost.devices import hardware_named
+from fuse_mlir.compiler.cost.work import Work
 from fuse_mlir.compiler.ir.context import make_context
 from fuse_mlir.compiler.mlir import ir
 
@@ -23,7 +24,7 @@ EXACT = (
 pytestmark = pytest.mark.usefixtures("fresh_dynamo")
 
 
-def estimates_of(function, *args, **options) -> list[Estimate]:
+def estimates_of(function, *args, **options) -> list[Work]:
     compiled = Compiled(function, {"hardware": "h200", **options})
     compiled(*args)
     found = [launch.estimate for graph in compiled.graphs for launch in graph.launches]
@@ -107,10 +108,11 @@ def test_products_count_the_operations_that_torch_counts(function, shapes):
 
 def test_time_is_the_longest_of_moving_issuing_and_multiplying():
     h200 = hardware_named("h200")
-    assert Estimate(4_800_000, 0).seconds(h200) == pytest.approx(1e-6)
-    assert Estimate(1, 0, slots=132 * 128 * 1700).seconds(h200) == pytest.approx(1e-6)
-    assert Estimate(1, 0, flops=990_000_000, element="bf16").seconds(h200) == pytest.approx(1e-6)
-    assert Estimate(1, 0, flops=990_000_000, element="f32").seconds(h200) == pytest.approx(2e-6)
+    peak = h200.rates.streaming.peak
+    assert seconds(Work(4_800_000, 0), h200, peak) == pytest.approx(1e-6)
+    assert seconds(Work(1, 0, slots=132 * 128 * 1700), h200, peak) == pytest.approx(1e-6)
+    assert seconds(Work(1, 0, flops=990_000_000, element="bf16"), h200, peak) == pytest.approx(1e-6)
+    assert seconds(Work(1, 0, flops=990_000_000, element="f32"), h200, peak) == pytest.approx(2e-6)
 
 
 def test_traffic_survives_as_an_attribute():

@@ -10,12 +10,14 @@ from fusion_modules import Graph, Tensor
 from fuse_mlir.compiler.analysis.fusion.form import Limits
 from fuse_mlir.compiler.analysis.fusion.graph import GroupGraph
 from fuse_mlir.compiler.analysis.fusion.rules import Candidate, judge
-from fuse_mlir.compiler.analysis.fusion.score import kernel_microseconds, pays
-from fuse_mlir.compiler.cost.hardware import PRESETS
+from fuse_mlir.compiler.analysis.fusion.score import pays
+from fuse_mlir.compiler.cost.clock import microseconds
+from fuse_mlir.compiler.cost.devices import hardware_named
+from fuse_mlir.compiler.cost.work import Work
 from fuse_mlir.compiler.ir.context import make_context
 from fuse_mlir.compiler.mlir import ir
 
-H200 = PRESETS["h200"]
+H200 = hardware_named("h200")
 
 
 @contextmanager
@@ -56,8 +58,9 @@ def test_one_kernel_pays_if_it_takes_no_longer_than_two():
 
 
 def test_moving_and_issuing_add_up():
-    moved = kernel_microseconds(10**9, 0, H200)
-    issued = kernel_microseconds(0, 10**9, H200)
+    fused = H200.rates.streaming.fused
+    moved = microseconds(Work(10**9), H200, fused)
+    issued = microseconds(Work(slots=10**9), H200, fused)
     assert moved == pytest.approx(1e6 / H200.bandwidth)
     assert issued == pytest.approx(1e15 / H200.slots_per_second)
-    assert kernel_microseconds(10**9, 10**9, H200) == moved + issued
+    assert microseconds(Work(10**9, slots=10**9), H200, fused) == moved + issued

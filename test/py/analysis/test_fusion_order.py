@@ -8,7 +8,7 @@ from fuse_mlir.compiler.analysis.fusion.walk import Walk
 from fuse_mlir.compiler.analysis.kernel.shares import equal_shares, walk_shares
 from fuse_mlir.compiler.base.remarks import Remarks
 from fuse_mlir.compiler.codegen.launches import kernel_sources
-from fuse_mlir.compiler.cost.hardware import hardware_named
+from fuse_mlir.compiler.cost.devices import hardware_named
 from fuse_mlir.compiler.frontend.autograd.decompositions import decomposition_table
 from fuse_mlir.compiler.frontend.importer.importer import import_graph
 from fuse_mlir.compiler.ir.context import make_context
@@ -228,7 +228,7 @@ def test_the_estimate_decides_of_few_and_of_narrow_rows(rows, columns, walks):
 
 def test_sums_beside_a_walk_join_it_where_that_is_no_slower():
     walk = Walk(1000, 4096, 2, 2 * 4 * 4096)
-    assert walk.pays(10.0, 10.0, further=True) and not walk.pays(8.0, 10.0, further=False)
+    assert walk.pays(10.0, 10.0, further=True, hardware=H200) and not walk.pays(8.0, 10.0, False, H200)
     one = Walk(1000, 4096, 2, 4 * 4096)
     matrix = 2 * 1000 * 4096
     alone = one.microseconds(3 * matrix, H200)

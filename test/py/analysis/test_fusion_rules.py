@@ -13,7 +13,7 @@ from fuse_mlir.compiler.analysis.fusion.placement import _Planner
 from fuse_mlir.compiler.analysis.fusion.plan import RULE_NAMES, Refusal
 from fuse_mlir.compiler.analysis.fusion.score import Gain
 from fuse_mlir.compiler.analysis.fusion.space import Spaces
-from fuse_mlir.compiler.cost.hardware import hardware_named
+from fuse_mlir.compiler.cost.devices import hardware_named
 from fuse_mlir.compiler.index import Expr, Facts, const, parse
 from fuse_mlir.passes.fold_views import FoldViews
 from fuse_mlir.passes.fuse_horizontal import FuseHorizontal

@@ -13,9 +13,9 @@ from fuse_mlir.compiler.analysis.contraction.held import (
     peak_columns,
 )
 from fuse_mlir.compiler.analysis.contraction.tiles import ProductForm
-from fuse_mlir.compiler.cost.hardware import PRESETS
+from fuse_mlir.compiler.cost.devices import hardware_named
 
-H200 = PRESETS["h200"]
+H200 = hardware_named("h200")
 EXTENTS = dict.fromkeys("abcde", 64)
 
 

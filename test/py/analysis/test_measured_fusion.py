@@ -13,9 +13,9 @@ from fuse_mlir.compiler.analysis.fusion.measured import (
     measurements_text,
     read_measurements,
 )
-from fuse_mlir.compiler.analysis.fusion.near_limit import NEAR, may_measure, saved_part
+from fuse_mlir.compiler.analysis.fusion.near_limit import may_measure, saved_part
 from fuse_mlir.compiler.analysis.fusion.score import Gain
-from fuse_mlir.compiler.cost.hardware import hardware_named
+from fuse_mlir.compiler.cost.devices import hardware_named
 from fuse_mlir.compiler.ir.context import make_context
 from fuse_mlir.compiler.mlir import ir
 
@@ -48,7 +48,7 @@ def test_the_part_is_of_what_both_groups_move_and_two_launches():
 
 def test_what_saves_most_of_the_time_is_not_measured():
     apart = 5 * BYTES / (H200.bandwidth * 1e3) + 2 * H200.launch
-    most = int(NEAR * apart * H200.bandwidth * 1e3)
+    most = int(H200.rates.margins.near * apart * H200.bandwidth * 1e3)
     assert part(*two(), Gain(most - 4096)) is not None
     assert part(*two(), Gain(most + 4096)) is None
     assert part(*two(), Gain(most + 4096, slots=1)) is not None, "points are computed again"

@@ -11,9 +11,8 @@ from fuse_mlir.compiler.analysis.program.dependences import Dependences, check_o
 from fuse_mlir.compiler.analysis.program.overlap import overlap_order
 from fuse_mlir.compiler.analysis.program.overlap_walk import AHEAD
 from fuse_mlir.compiler.analysis.program.program_order import direct_dependences
-from fuse_mlir.compiler.analysis.program.streams import BESIDE
 from fuse_mlir.compiler.base.remarks import Remarks
-from fuse_mlir.compiler.cost.transfers import Transfer
+from fuse_mlir.compiler.cost.transfers import BESIDE, Transfer
 from fuse_mlir.compiler.mlir import ir
 from fuse_mlir.passes.overlap_collectives import OverlapCollectives
 from fuse_mlir.passes.raise_starts import RaiseStarts

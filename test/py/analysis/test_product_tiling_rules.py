@@ -10,7 +10,7 @@ from tiling_cases import Case, tensor
 
 from fuse_mlir.compiler.analysis.tiling.choice import NoTiling
 from fuse_mlir.compiler.analysis.tiling.rules import choose
-from fuse_mlir.compiler.cost.hardware import hardware_named
+from fuse_mlir.compiler.cost.devices import hardware_named
 
 #: Rule, kernel, tile.
 PRODUCTS = {

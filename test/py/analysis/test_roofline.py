@@ -7,11 +7,7 @@ import pytest
 
 from fuse_mlir.compiler.analysis.contraction import tiles
 from fuse_mlir.compiler.analysis.contraction.plan import ContractionPlan, contraction_plan
-from fuse_mlir.compiler.analysis.contraction.roofline import (
-    LIBRARY_STARTS,
-    kernel_microseconds,
-    library_microseconds,
-)
+from fuse_mlir.compiler.analysis.contraction.roofline import as_call, as_kernel
 from fuse_mlir.compiler.analysis.contraction.surroundings import Moved
 from fuse_mlir.compiler.analysis.contraction.tiles import (
     Blocks,
@@ -20,9 +16,10 @@ from fuse_mlir.compiler.analysis.contraction.tiles import (
     microseconds,
     planned,
 )
-from fuse_mlir.compiler.cost.hardware import PRESETS, Hardware
+from fuse_mlir.compiler.cost.devices import hardware_named
+from fuse_mlir.compiler.cost.hardware import Hardware
 
-H200 = PRESETS["h200"]
+H200 = hardware_named("h200")
 
 #: (rows, columns, summed) in bf16 -> microseconds of the library and of a kernel of tile code, as the
 #: profiler gives them inside models on an H200 (ResNet-50, ViT, BERT, GPT-2, T5, Llama); None where no kernel
@@ -69,13 +66,13 @@ def form(sizes: tuple[int, ...], batch: int = 1, element: str = "bf16") -> Produ
 def test_estimates_are_near(sizes: tuple[int, ...]) -> None:
     library, kernel = MEASURED[sizes]
     given, beside = (form(sizes), moved(sizes), H200), H200.launch - GAP
-    assert library_microseconds(*given) + beside == pytest.approx(library, rel=0.2)
+    assert as_call(*given) + beside == pytest.approx(library, rel=0.2)
     if kernel is not None:
-        assert kernel_microseconds(*given) + beside == pytest.approx(kernel, rel=0.2)
+        assert as_kernel(*given) + beside == pytest.approx(kernel, rel=0.2)
 
 
 def test_estimates_err_by_a_tenth_and_not_to_one_side() -> None:
-    for number, estimate in enumerate((library_microseconds, kernel_microseconds)):
+    for number, estimate in enumerate((as_call, as_kernel)):
         found = [
             math.log((estimate(form(sizes), moved(sizes), H200) + H200.launch - GAP) / times[number])
             for sizes, times in MEASURED.items()
@@ -87,7 +84,7 @@ def test_estimates_err_by_a_tenth_and_not_to_one_side() -> None:
 
 def compute(batch: int, *sizes: int, element: str = "bf16") -> float:
     """Of the library without bytes, and without what it takes to start."""
-    return library_microseconds(form(sizes, batch, element), 0, H200) - LIBRARY_STARTS
+    return as_call(form(sizes, batch, element), 0, H200) - H200.rates.calls.call.starts
 
 
 def test_a_block_that_is_cut_costs_as_much_as_a_whole_one() -> None:
@@ -108,7 +105,7 @@ def test_sums_are_cut_where_there_are_few_blocks() -> None:
 def test_batches_and_elements() -> None:
     assert compute(1, 4096, 4096, 4096, element="f8E4M3FN") < 0.6 * compute(1, 4096, 4096, 4096)
     assert compute(0, 4096, 4096, 4096) == 0
-    assert kernel_microseconds(form((4096, 4096, 4096), batch=0), 0, H200) == 0
+    assert as_kernel(form((4096, 4096, 4096), batch=0), 0, H200) == 0
 
 
 def test_sums_of_8_bit_floats_exist_once_where_their_accumulation_is_fast() -> None:
@@ -153,7 +150,7 @@ def test_a_program_for_each_block_elsewhere(changed: dict[str, int]) -> None:
     assert blocks_for(given, H200).programs
     assert not blocks_for(replace(given, **changed), H200).programs
     assert not blocks_for(given, H200, spilled=1).programs
-    assert not blocks_for(given, PRESETS["a100"]).programs
+    assert not blocks_for(given, hardware_named("a100")).programs
 
 
 @pytest.mark.parametrize(("summed", "part"), [(256, 0.87), (4096, 0.925)])
@@ -171,7 +168,9 @@ def test_a_long_call_is_beaten_by_more_on_other_gpus() -> None:
     """Measured on an H100: half of a SwiGLU of 4096 cubed is estimated at 0.914 and took 1.09 of the call."""
     sizes = (4096, 4096, 4096)
     bare = Moved(moved(sizes), moved(sizes), 1, moved(sizes))
-    margins = [contraction_plan(form(sizes), PRESETS[name]).margin(bare) for name in ("h200", "h100", "a100")]
+    margins = [
+        contraction_plan(form(sizes), hardware_named(name)).margin(bare) for name in ("h200", "h100", "a100")
+    ]
     assert margins == [0.925, 0.91, 0.91]
 
 
@@ -273,7 +272,7 @@ def test_the_blocks_of_a_form_are_estimated_once(monkeypatch: pytest.MonkeyPatch
     form = ProductForm(1237, 771, 331, 1, "bf16", False)
     chosen = blocks_for(form, H200)
     known = len(seen)
-    kernel_microseconds(form, 1 << 20, H200)  # one more: the time of the chosen blocks
+    as_kernel(form, 1 << 20, H200)  # one more: the time of the chosen blocks
     assert ContractionPlan(form, H200).blocks == chosen and len(seen) == known + 1 > 100
     assert ContractionPlan(form, H200, spilled=1).blocks.held < chosen.held and len(seen) == known + 1
 

@@ -6,7 +6,7 @@ from fuse_mlir.compiler.analysis.contraction.plan import contraction_plan
 from fuse_mlir.compiler.analysis.contraction.small import is_one_by_one, is_small
 from fuse_mlir.compiler.analysis.contraction.surroundings import Moved
 from fuse_mlir.compiler.analysis.contraction.tiles import ProductForm
-from fuse_mlir.compiler.cost.hardware import hardware_named
+from fuse_mlir.compiler.cost.devices import hardware_named
 from fuse_mlir.compiler.ir.layout import ELEMENT_BYTES
 
 #: Batch, m, n, k, type, and whether the right factor or the matrix is turned; microseconds of the kernel and

@@ -46,7 +46,7 @@ from tiling_cases import NORM, SOFTMAX, Case, tensor
 
 from fuse_mlir.compiler.analysis.tiling.choice import NoTiling, TilingFamily, TilingRule
 from fuse_mlir.compiler.analysis.tiling.rules import FAMILIES
-from fuse_mlir.compiler.cost.hardware import hardware_named
+from fuse_mlir.compiler.cost.devices import hardware_named
 from fuse_mlir.compiler.ir.tile import Tile
 
 #: Rule, a kernel that it decides on an H200, and the tile.

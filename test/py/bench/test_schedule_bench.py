@@ -9,7 +9,7 @@ from fuse_mlir.bench.report import ROWS, TITLES
 from fuse_mlir.bench.run import main
 from fuse_mlir.bench.schedule_tables import schedule_rows, schedule_summary
 from fuse_mlir.bench.schedules import Schedule, scheduled_by_inductor
-from fuse_mlir.compiler.analysis.cost.estimate import Estimate
+from fuse_mlir.compiler.cost.work import Work
 
 
 def inductor_schedule(function, *args) -> Schedule:
@@ -72,8 +72,8 @@ def test_library_ops_and_intermediates_count():
 
 def test_host_calls_are_no_launches():
     schedule = Schedule()
-    calls = (("k", "kernel", Estimate(8, 8)), ("aten.mm", "torch", Estimate(4, 0)))
-    host = (("torch.sym_max", "torch", Estimate(0, 0)), ("torch.topk", "torch", None))
+    calls = (("k", "kernel", Work(8, 8)), ("aten.mm", "torch", Work(4, 0)))
+    host = (("torch.sym_max", "torch", Work(0, 0)), ("torch.topk", "torch", None))
     launches = [SimpleNamespace(name=n, kind=k, estimate=e) for n, k, e in (*calls, *host)]
     schedule.add_compiled(SimpleNamespace(launches=launches))
     assert (schedule.kernels, schedule.externs, schedule.bytes) == (1, 1, 20)

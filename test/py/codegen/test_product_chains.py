@@ -10,7 +10,7 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from fuse_mlir.compiler.analysis.contraction import held
-from fuse_mlir.compiler.cost import hardware
+from fuse_mlir.compiler.cost import devices
 
 
 def softmax_chain(x: Tensor, w: Tensor, v: Tensor) -> Tensor:
@@ -96,7 +96,8 @@ def test_a_sum_of_rows_and_of_what_no_product_has_is_held() -> None:
 @pytest.fixture
 def few_programs(monkeypatch: pytest.MonkeyPatch) -> None:
     """Three multiprocessors, each with one program that goes through blocks of 32 rows."""
-    monkeypatch.setitem(hardware.PRESETS, "generic", replace(hardware.PRESETS["generic"], sm_count=3))
+    few = replace(devices.hardware_named("generic"), sm_count=3)
+    monkeypatch.setattr(devices, "_model", lambda name: few)
     monkeypatch.setattr(held, "_ROWS", (32,))
     monkeypatch.setattr(held, "_WARP_ROWS", 8)
     monkeypatch.setattr(held, "_WARPS_IN_TURN", 4)

@@ -8,7 +8,7 @@ from compiling import check
 from torch.nn import functional as F
 
 from fuse_mlir.compiler.analysis.contraction import tiles
-from fuse_mlir.compiler.cost import hardware
+from fuse_mlir.compiler.cost import devices
 
 M, N, K = 104, 136, 136
 #: Functions of x, w and s, and the sizes of x and w.
@@ -21,8 +21,8 @@ ORDERS = {
 @pytest.fixture
 def small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     """Three multiprocessors that have descriptors, and blocks which the interpreter computes soon."""
-    few = replace(hardware.PRESETS["generic"], descriptors=True, sm_count=3)
-    monkeypatch.setitem(hardware.PRESETS, "generic", few)
+    few = replace(devices.hardware_named("generic"), descriptors=True, sm_count=3)
+    monkeypatch.setattr(devices, "_model", lambda name: few)
     monkeypatch.setattr(tiles, "_IN_TURN", (32, 64, 32, 4, 2, 2))
     monkeypatch.setattr(tiles, "microseconds_in_turn", lambda *given: 0.0)
 

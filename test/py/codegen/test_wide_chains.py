@@ -12,9 +12,9 @@ from lowering import compare, lower, reference, trace
 from torch import Tensor
 from torch.nn import functional as F
 
-from fuse_mlir.compiler.analysis.contraction import chains, wide
+from fuse_mlir.compiler.analysis.contraction import chains
 from fuse_mlir.compiler.base.remarks import Remarks
-from fuse_mlir.compiler.cost import hardware
+from fuse_mlir.compiler.cost import devices
 from fuse_mlir.compiler.mlir import ir
 from fuse_mlir.passes.manager import PassManager
 from fuse_mlir.passes.pipeline import default_pipeline
@@ -28,9 +28,11 @@ ROWS = 401
 @pytest.fixture
 def small_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
     """Three multiprocessors, and a library that is slow."""
-    monkeypatch.setitem(hardware.PRESETS, "h200", replace(hardware.PRESETS["h200"], sm_count=3, l2_bytes=1))
+    h200 = devices.hardware_named("h200")
+    slow = h200.rates.but({"chains.call_spills": 100.0})
+    small = replace(h200, sm_count=3, l2_bytes=1, rates=slow)
+    monkeypatch.setattr(devices, "_model", lambda name: small)
     monkeypatch.setattr(chains, "_FEWEST_ROWS", 64)
-    monkeypatch.setattr(wide, "_LIBRARY", 100.0)
 
 
 def layers(x: Tensor, *weights: Tensor) -> Tensor:

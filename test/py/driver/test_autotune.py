@@ -24,7 +24,7 @@ from fuse_mlir.compiler.analysis.tiling.candidates import (
 from fuse_mlir.compiler.analysis.tiling.product_rules import ranked_tiles
 from fuse_mlir.compiler.base.options import MODES, OptionError, Options
 from fuse_mlir.compiler.base.remarks import Remarks
-from fuse_mlir.compiler.cost.hardware import hardware_named
+from fuse_mlir.compiler.cost.devices import hardware_named
 from fuse_mlir.compiler.driver.searches.tiling_search import TilingSearch, _alone, _trial, _tunable
 from fuse_mlir.compiler.ir.kernel import Kernel, is_kernel
 from fuse_mlir.compiler.ir.layout import TensorSpec

@@ -4,7 +4,7 @@ from fuse_mlir.compiler.analysis.program.collective_order import Flights
 from fuse_mlir.compiler.analysis.program.dependences import Dependences
 from fuse_mlir.compiler.analysis.program.overlap import OverlapOrder
 from fuse_mlir.compiler.analysis.program.peak_order import StorageUses
-from fuse_mlir.compiler.cost.hardware import hardware_named
+from fuse_mlir.compiler.cost.devices import hardware_named
 from fuse_mlir.compiler.ir.context import make_context
 from fuse_mlir.compiler.mlir import ir
 

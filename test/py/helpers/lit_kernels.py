@@ -12,7 +12,7 @@ from pathlib import Path
 from repository import LIT
 
 from fuse_mlir.compiler.codegen.launches import kernel_sources
-from fuse_mlir.compiler.cost.hardware import hardware_named
+from fuse_mlir.compiler.cost.devices import hardware_named
 from fuse_mlir.compiler.ir.context import make_context
 from fuse_mlir.compiler.mlir import ir
 from fuse_mlir.compiler.runtime.kernels.cubin import CompileRequest, Target

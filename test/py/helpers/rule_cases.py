@@ -8,7 +8,7 @@ from tiling_cases import Case, parsed, tensor
 
 from fuse_mlir.compiler.analysis.kernel.shape import KernelShape
 from fuse_mlir.compiler.analysis.tiling.rules import choose
-from fuse_mlir.compiler.cost.hardware import hardware_named
+from fuse_mlir.compiler.cost.devices import hardware_named
 from fuse_mlir.compiler.ir.kernel import Kernel, string
 
 LOAD = "load x[d0, d1] -> v\n"

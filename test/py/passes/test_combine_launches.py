@@ -13,7 +13,7 @@ from fuse_mlir.compiler.analysis.program.dependences import check_order
 from fuse_mlir.compiler.analysis.program.launch_groups import MOST_LAUNCHES, Part
 from fuse_mlir.compiler.base.remarks import Remarks
 from fuse_mlir.compiler.codegen.launches import KernelSource, kernel_sources
-from fuse_mlir.compiler.cost.hardware import PRESETS
+from fuse_mlir.compiler.cost.devices import hardware_named
 from fuse_mlir.compiler.ir.context import make_context
 from fuse_mlir.compiler.mlir import ir
 from fuse_mlir.compiler.runtime.errors import DeviceAssertError
@@ -329,7 +329,7 @@ def test_many_parts_cost_few_registers_and_keep_wide_accesses(tmp_path):
 
 def test_a_kernel_that_idles_is_small_whatever_it_moves():
     """Its time is latency: other programs run beside it."""
-    hardware = PRESETS["h200"]
+    hardware = hardware_named("h200")
     full, short = hardware.full_grid, int(MOST_LAUNCHES * hardware.launch * hardware.bandwidth * 1e3)
     small = {
         (programs, moved): Part(

@@ -8,7 +8,7 @@ import pytest
 import torch
 from compiling import Compiled
 
-from fuse_mlir.compiler.cost.hardware import PRESETS
+from fuse_mlir.compiler.cost.devices import hardware_named
 from fuse_mlir.compiler.report.schedule import schedule_of
 from fuse_mlir.compiler.report.schedule_svg import SIGNS, amount, draw_schedule, duration
 
@@ -62,7 +62,7 @@ def test_the_picture_has_every_launch_and_buffer():
     graph = graph_of(two_products, (8, 4), (4, 6), (6, 2))
     schedule = schedule_of(graph.module)
     text = graph.schedule_svg("h200")
-    assert text == draw_schedule(schedule, PRESETS["h200"], graph.name)
+    assert text == draw_schedule(schedule, hardware_named("h200"), graph.name)
     root = ElementTree.fromstring(text)
     space = "{http://www.w3.org/2000/svg}"
     rows = [g for g in root.iter(f"{space}g") if g.get("class") == "row"]
@@ -110,7 +110,7 @@ def test_no_time_is_rounded_to_nothing():
 
 def test_buffers_that_live_at_once_have_columns_of_their_own():
     schedule = schedule_of(graph_of(two_products, (8, 4), (4, 6), (6, 2)).module)
-    text = draw_schedule(schedule, PRESETS["generic"])
+    text = draw_schedule(schedule, hardware_named("generic"))
     columns = re.findall(r'class="buffer" x="([\d.]+)"', text)
     pairs = list(zip(schedule.buffers, columns, strict=True))
     for number, (one, x) in enumerate(pairs):

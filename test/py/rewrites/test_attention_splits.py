@@ -10,7 +10,7 @@ from torch.fx import Graph, GraphModule
 from torch.nn import functional as F
 
 from fuse_mlir.compiler.cost.attention import MaskedAttention
-from fuse_mlir.compiler.cost.hardware import PRESETS
+from fuse_mlir.compiler.cost.devices import hardware_named
 from fuse_mlir.compiler.fx.new_node import new_node
 from fuse_mlir.compiler.rewrites.captured.attention_splits import (
     KeySplit,
@@ -19,7 +19,7 @@ from fuse_mlir.compiler.rewrites.captured.attention_splits import (
     split_keys,
 )
 
-H100 = PRESETS["h100"]
+H100 = hardware_named("h100")
 DECODING = MaskedAttention(batch=1, heads=32, key_heads=8, queries=1, keys=32768, width=128, itemsize=2)
 
 

@@ -9,7 +9,8 @@ from made_up_gpu import CARDS, card, made_up_gpu
 
 import fuse_mlir
 from fuse_mlir.compiler.base.errors import UnsupportedDevice
-from fuse_mlir.compiler.cost.hardware import PRESETS, Hardware, hardware_named, with_settings
+from fuse_mlir.compiler.cost.devices import hardware_named, models, with_settings
+from fuse_mlir.compiler.cost.hardware import Hardware
 from fuse_mlir.compiler.driver.program_cache import program_key
 from fuse_mlir.compiler.frontend.importer import state
 from fuse_mlir.compiler.runtime.gpu import device_model
@@ -41,10 +42,10 @@ def test_every_card_has_a_capability() -> None:
 
 
 def test_a_card_with_figures_is_its_preset() -> None:
-    assert model_of("NVIDIA H200") is PRESETS["h200"]
-    assert model_of("NVIDIA H100 80GB HBM3") is PRESETS["h100"]
-    assert model_of("NVIDIA H800") is PRESETS["h100"]
-    assert model_of("NVIDIA A100-SXM4-80GB") is PRESETS["a100"]
+    assert model_of("NVIDIA H200") is hardware_named("h200")
+    assert model_of("NVIDIA H100 80GB HBM3") is hardware_named("h100")
+    assert model_of("NVIDIA H800") is hardware_named("h100")
+    assert model_of("NVIDIA A100-SXM4-80GB") is hardware_named("a100")
 
 
 @pytest.mark.parametrize("name", CARDS)
@@ -67,7 +68,7 @@ def test_a_part_of_a_name_is_no_model() -> None:
 def test_a_slice_has_the_figures_of_its_gpu_and_its_own_limits() -> None:
     found = model_of("NVIDIA H100 80GB HBM3 MIG 1g.10gb")
     assert found.name == f"h100:l2_bytes={6 << 20}:sm_count=16"
-    assert found.bandwidth == PRESETS["h100"].bandwidth
+    assert found.bandwidth == hardware_named("h100").bandwidth
 
 
 @pytest.mark.parametrize(
@@ -81,7 +82,7 @@ def test_a_slice_has_the_figures_of_its_gpu_and_its_own_limits() -> None:
 )
 def test_figures_of_other_cards_are_derived_from_their_clocks(name: str, bandwidth: int, tflops: int) -> None:
     found = model_of(name)
-    assert (found.bandwidth, found.tensor_tflops, found.fitted) == (bandwidth, tflops, False)
+    assert (found.bandwidth, found.tensor_tflops) == (bandwidth, tflops)
 
 
 def test_a_driver_that_tells_no_clock_leaves_the_generic_figures() -> None:
@@ -90,23 +91,23 @@ def test_a_driver_that_tells_no_clock_leaves_the_generic_figures() -> None:
     del told.memory_bus_width
     with mock.patch.object(torch.cuda, "get_device_properties", lambda device=None: told):
         found = hardware_named(device_model.hardware_name(0))
-    generic = PRESETS["generic"]
+    generic = hardware_named("generic")
     assert (found.bandwidth, found.clock, found.sm_count) == (generic.bandwidth, generic.clock, 58)
 
 
 def test_the_name_of_a_model_is_its_text() -> None:
-    for model in (*PRESETS.values(), *(model_of(name) for name in CARDS)):
+    for model in (*map(hardware_named, models()), *(model_of(name) for name in CARDS)):
         assert hardware_named(model.name) == model == hardware_named(model.name.upper())
-    changed = with_settings(PRESETS["a100"], {"clock": 1.25, "descriptors": True, "sm_count": 108})
+    changed = with_settings(hardware_named("a100"), {"clock": 1.25, "descriptors": True, "sm_count": 108})
     assert changed.name == "a100:clock=1.25:descriptors=true" and hardware_named(changed.name) == changed
 
 
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("h300", "unknown hardware 'h300': expected one of h200, h100, a100, generic"),
+        ("h300", "unknown hardware 'h300': expected one of a100, generic, h100, h200"),
         ("h100:cores=4", "hardware 'h100' has no 'cores': expected one of sm_count, "),
-        ("h100:fitted=true", "hardware 'h100' has no 'fitted'"),
+        ("h100:words=a", "hardware 'h100' has no 'words'"),
         ("h100:sm_count", "the hardware's 'sm_count' is a int, got ''"),
         ("h100:sm_count=0", "the hardware's 'sm_count' is more than 0, got 0"),
         ("h100:clock=nan", "the hardware's 'clock' is more than 0, got nan"),

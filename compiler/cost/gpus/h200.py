@@ -1,0 +1,209 @@
+"""NVIDIA H200, 141 GB, SXM: what all rates of products are fitted to."""
+
+from dataclasses import replace
+
+from ..hardware import NVLINK4, Hardware
+from ..rates import (
+    ADDING,
+    HIDING,
+    AttentionRates,
+    BlockRates,
+    CallRates,
+    ChainRates,
+    CollectiveRates,
+    FewRowRates,
+    Margins,
+    Rate,
+    Rates,
+    RateSource,
+    Regime,
+    SmallRates,
+    StreamingRates,
+    WalkRates,
+)
+
+#: 1 to 4 rows with 117 MB and 1.05 GB of weights in bf16, and with 59 MB in int8.
+_CONTRACTIONS = RateSource("suite contractions: few rows", "H200", "2026-11-23")
+#: 16 and 64 rows of weights that the L2 cache does not hold.
+_ROWS = RateSource("suite contractions: 16 and 64 rows", "H200", "2026-11-23", 0.06)
+#: Batches of small matrices and of dot products, and many rows times a small matrix (``test_small.py``).
+_SMALL = RateSource("the 56 small products of test_small.py", "H200", "2026-11-23")
+#: Fifteen shapes of products in bf16, each with up to eleven tiles, bare and with GELU behind them.
+_TILES = RateSource("fifteen shapes of products, each with up to eleven tiles", "H200", "2026-11-23", 0.10)
+#: 42 shapes of products in bf16 as they take in models: 8 to 128256 rows, 64 to 128256 summed elements.
+_MODELS = RateSource("42 products of models, in the profiler", "H200", "2026-11-23", 0.10)
+#: Of what 24 model runs took with a product as a kernel and as a call, all below the margin is faster.
+_RUNS = RateSource("24 model runs with a product as a kernel and as a call", "H200", "2026-11-23")
+#: 60 larger products with what is around them.
+_PRODUCTS = RateSource("suite products", "H200", "2026-11-23")
+#: 2, 4 and 8 layers of 256 columns: 262144 rows took 184, 290 and 510 us, 16384 rows 44.
+_CHAINS = RateSource("2, 4 and 8 layers of 256 columns", "H200", "2026-11-23")
+#: Two to four layers of at most 128 columns.
+_NARROW = RateSource("layers of at most 128 columns", "H200", "2026-11-23")
+#: Programs of a walk in kernels ("Walks beside two kernels" in docs/performance/history.md).
+_WALKS = RateSource("walks beside two kernels", "H200", "2026-11-23")
+#: One query of 32 heads over 8 with 32768 keys of 128, in bf16.
+_ATTENTION = RateSource("masked decoding, one query and 32768 keys", "H100", "2026-11-28")
+#: Pairs of groups as one kernel and as two.
+_PAIRS = RateSource("groups as one kernel and as two", "H200", "2026-11-23")
+
+
+def _us(value: float, source: RateSource, each: str = "") -> Rate:
+    return Rate(value, f"us/{each}" if each else "us", source)
+
+
+def _part(value: float, source: RateSource) -> Rate:
+    return Rate(value, "of peak", source)
+
+
+def _times(value: float, source: RateSource) -> Rate:
+    return Rate(value, "x", source)
+
+
+#: Moving and issuing hardly overlap in a kernel that loads neighbours (steps of a stencil on 4096 x 4096: one
+#: 41 us, two in a kernel 81 us, 44 and 83 by the sum), so what fusion weighs adds them up.
+_STREAMING = StreamingRates(
+    peak=Regime(HIDING, measured=False),
+    pointwise=Regime(HIDING, bandwidth=_part(0.88, _TILES)),
+    absorbed=Regime(ADDING, bandwidth=_part(0.88, _TILES)),
+    fused=Regime(ADDING),
+    rows=Regime(ADDING, measured=False),
+    columns=Regime(ADDING, measured=False),
+)
+#: A step waits for the warps of a program, which meet to reduce its rows.
+_OF_WALKS = WalkRates(walk=Regime(HIDING, step=_us(0.5, _WALKS, "step")), clearly=_part(0.7, _WALKS))
+_FEW_ROWS = FewRowRates(
+    kernel=Regime(HIDING, bandwidth=_part(0.92, _CONTRACTIONS), starts=_us(2.2, _CONTRACTIONS)),
+    row_bandwidth=_part(0.04, _CONTRACTIONS),
+    weight_slots=Rate(4.0, "slots/weight", _CONTRACTIONS),
+    row_slots=Rate(3.4, "slots/weight and row", _CONTRACTIONS),
+    tensor_cores=Regime(HIDING, bandwidth=_part(0.963, _CONTRACTIONS), starts=_us(4.6, _CONTRACTIONS)),
+    call=Regime(HIDING, bandwidth=_part(0.944, _CONTRACTIONS), starts=_us(7.3, _CONTRACTIONS)),
+)
+_SMALL_STARTS, _CALL_STARTS = _us(2.0, _SMALL), _us(2.2, _SMALL)
+_SMALL_PRODUCTS = SmallRates(
+    kernel=Regime(HIDING, bandwidth=_part(0.85, _SMALL), starts=_SMALL_STARTS),
+    vectors=Regime(HIDING, bandwidth=_part(0.92, _SMALL), starts=_SMALL_STARTS),
+    clocks=Rate(0.36, "clocks/access", _SMALL),
+    shared_clocks=Rate(0.26, "clocks/access", _SMALL),
+    two_rows_clocks=Rate(0.18, "clocks/access", _SMALL),
+    turned_clocks=Rate(0.024, "clocks/access and summed element", _SMALL),
+    block=_us(0.6e-3, _SMALL, "matrix"),
+    block_exact=_us(8.5e-8, _SMALL, "multiplication"),
+    block_turned=_times(1.74, _SMALL),
+    call=Regime(HIDING, bandwidth=_part(0.944, _SMALL), starts=_CALL_STARTS),
+    call_halves=Regime(HIDING, bandwidth=_part(0.89, _SMALL), starts=_CALL_STARTS),
+    call_vectors=Regime(HIDING, bandwidth=_part(0.72, _SMALL), starts=_CALL_STARTS),
+    halves=_us(3e-3, _SMALL, "matrix"),
+    matrix=_us(1.8e-3, _SMALL, "matrix"),
+    multiplied=_us(7.5e-8, _SMALL, "multiplication"),
+    dot=_us(0.65e-3, _SMALL, "product"),
+    element=_us(5e-6, _SMALL, "element"),
+    row=_us(32e-6, _SMALL, "row"),
+    row_exact=_us(28e-6, _SMALL, "row"),
+    row_summed=_us(2e-6, _SMALL, "row and summed element"),
+)
+_TILE_STARTS = _us(0.9, _TILES)
+_STEP = Regime(
+    (("multiply", "issue"), ("cache",), ("steps",), ("busy",)),
+    multiply=_part(0.83, _TILES),
+    cache=Rate(55, "bytes/clock", _TILES),
+    step=_us(0.95, _TILES, "load"),
+)
+#: Of tiny blocks: 16 x 4096 results of 14336 elements took 41.3 us in blocks of 16 x 16, 34.3 of 16 x 32.
+_OF_BLOCKS = BlockRates(
+    step=_STEP,
+    step_of_few_rows=replace(_STEP, multiply=_part(0.3, _TILES)),
+    right_computed=_times(2.0, _TILES),
+    tiny_step=_us(0.087, _TILES, "row of shared memory"),
+    scalar_64=_part(0.8, _TILES),
+    scalar_32=_part(0.4, _TILES),
+    scalar_16=_part(0.15, _TILES),
+    behind=Regime(ADDING),
+    overlapped=_times(0.6, _TILES),
+    whole=Regime(
+        HIDING[:-1] + (("cache",),),
+        bandwidth=_part(0.88, _TILES),
+        cache=Rate(36, "bytes/clock", _TILES),
+        step=_us(2.0, _TILES, "load"),
+        starts=_TILE_STARTS,
+    ),
+    kernel=Regime(HIDING, bandwidth=_part(0.88, _TILES), starts=_us(0.6, _MODELS)),
+    in_turn=Regime(ADDING, multiply=_part(0.84, _TILES), step=_us(0.35, _TILES, "block")),
+)
+_CALLS = CallRates(
+    block=Regime(ADDING, multiply=_part(0.82, _MODELS), step=_us(1.2, _MODELS, "128 x 256 results")),
+    reuse=Rate(43, "multiplications/element", _MODELS),
+    join=Regime(ADDING, starts=_us(2.0, _MODELS)),
+    call=Regime(
+        (("memory", "steps"), ("busy",)),
+        bandwidth=_part(0.944, _MODELS),
+        step=_us(2.3, _ROWS, "MB"),
+        starts=_us(2.2, _MODELS),
+    ),
+    beside=_us(1.0, _MODELS, "launch"),
+)
+#: Calls of a wide chain: 8 layers of 262144 rows and 256 columns took 685 us, not 525; 64-256x7-4 columns
+#: 616, not 474.  Issue slots: 64-256x7-4 columns with biases and GELU took 1090 us, not 397.
+_OF_CHAINS = ChainRates(
+    chain=Regime(
+        ADDING, multiply=_part(0.4, _NARROW), bandwidth=_part(0.5, _NARROW), starts=_us(2.0, _NARROW)
+    ),
+    wide=Regime(
+        ADDING,
+        bandwidth=_part(0.75, _CHAINS),
+        issue=_part(0.43, _CHAINS),
+        multiply=_part(0.66, _CHAINS),
+        step=_us(1.0, _CHAINS, "product"),
+        starts=_us(2.0, _CHAINS),
+    ),
+    call_spills=_times(1.3, _CHAINS),
+    blocks_in_turn=Rate(1.5, "blocks/program", _NARROW),
+    blocks_copying=Rate(0.5, "blocks/program", _CHAINS),
+)
+_OF_ATTENTION = AttentionRates(
+    call=Regime(HIDING),
+    split=Regime(HIDING, bandwidth=_part(0.6, _ATTENTION)),
+    margin=_part(0.7, _ATTENTION),
+)
+#: Of six products that read weights once, with something behind (suite ``contractions``), kernels took 0.87
+#: to 0.97 of the library's time.  Batches with vectors: both read at the speed of memory, and estimates err
+#: by 3%.
+_MARGINS = Margins(
+    short=_times(0.87, _RUNS),
+    long=_times(0.925, _PRODUCTS),
+    long_from=_us(100.0, _PRODUCTS),
+    in_turn=_times(0.95, _PRODUCTS),
+    weights_once=_times(0.94, _CONTRACTIONS),
+    vectors=_times(0.975, _SMALL),
+    vectors_from=_us(30.0, _SMALL),
+    even=_times(0.99, _PRODUCTS),
+    far=_times(0.5, _CONTRACTIONS),
+    near=_times(0.55, _PAIRS),
+)
+RATES = Rates(
+    _STREAMING,
+    _OF_WALKS,
+    _FEW_ROWS,
+    _SMALL_PRODUCTS,
+    _OF_BLOCKS,
+    _CALLS,
+    _OF_CHAINS,
+    _OF_ATTENTION,
+    CollectiveRates(ring=Regime((("link",),))),
+    _MARGINS,
+)
+GPU = Hardware(
+    "h200",
+    132,
+    RATES,
+    shared_bytes=227 * 1024,
+    l2_bytes=50 << 20,
+    bandwidth=4800,
+    clock=1.7,
+    tensor_tflops=990,
+    link=NVLINK4,
+    descriptors=True,
+    words=("h200",),
+    capability=(9, 0),
+)
