@@ -151,7 +151,7 @@ class _Updates:
         for call, kernel in program.kernel_calls():
             if (copied := _copied(kernel)) is not None:
                 found.copies[call] = copied
-            elif storage_bytes(call.results[0], hints) >= min_bytes:
+            elif len(call.results) == 1 and storage_bytes(call.results[0], hints) >= min_bytes:
                 part = partial_write(kernel)
                 if part is not None and part.is_short(TensorSpec.of(call.results[0].type), hints):
                     found.parts[call] = part

@@ -349,6 +349,26 @@ module attributes {fuse.device = "cpu"} {
 
 // -----
 
+// Must not fire: a kernel that asserts has no result.
+// CHECK-LABEL: func.func @main
+// CHECK: call @check(
+module attributes {fuse.device = "cpu"} {
+  func.func @main(%x: tensor<8xf32>) -> tensor<8xf32> {
+    call @check(%x) : (tensor<8xf32>) -> ()
+    return %x : tensor<8xf32>
+  }
+  func.func private @check(%x: tensor<8xf32>) attributes {fuse.kernel, fuse.dims = {d0 = "8"}, fuse.ties = array<i64>} {
+    %true = arith.constant true
+    %zero = arith.constant 0.0 : f32
+    %v = "fuse.load"(%x, %true, %zero) {at = ["d0"]} : (tensor<8xf32>, i1, f32) -> f32
+    %c = arith.cmpf oge, %v, %zero : f32
+    "fuse.device_assert"(%c, %true) {message = "below zero"} : (i1, i1) -> ()
+    return
+  }
+}
+
+// -----
+
 // Bad input: there is nothing to schedule.
 // expected-error @+1 {{the module has no function @main}}
 module {
