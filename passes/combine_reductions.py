@@ -65,9 +65,9 @@ class CombineReductions(Pass):
             if not is_kernel(func) or is_tiled(func) or not func.regions[0].blocks:
                 continue
             dims = kernel_dims(func)
-            for reduction in _sums(func.regions[0].blocks[0]):
+            for reduction in sums_of(func.regions[0].blocks[0]):
                 rule = (
-                    _combine_softmax(reduction)
+                    combine_softmax(reduction)
                     or _combine_welford(reduction, dims)
                     or _mean_of_welford(reduction, dims)
                 )
@@ -85,7 +85,7 @@ class CombineReductions(Pass):
                     )
 
 
-def _sums(block: ir.Block) -> list[ir.Operation]:
+def sums_of(block: ir.Block) -> list[ir.Operation]:
     """The sums of a body: each rule erases no more than those up to the one that it is asked about."""
     found = [op.operation for op in block.operations if op.operation.name == "fuse.reduce"]
     return [op for op in found if string(op.attributes["kind"]) == "sum"]
@@ -95,7 +95,7 @@ def _over(op: ir.Operation) -> list[str]:
     return sorted(strings(op.attributes["over"]))
 
 
-def _combine_softmax(total: ir.Operation) -> str | None:
+def combine_softmax(total: ir.Operation) -> str | None:
     """``total`` is sum(exp(x - max(x)))."""
     power = defining_op(total.operands[0], "math.exp")
     difference = defining_op(power.operands[0], "arith.subf") if power is not None else None

@@ -1,22 +1,17 @@
 """``materialize-fusion``: makes one kernel of each group."""
 
 import heapq
-from dataclasses import replace
 from typing import ClassVar
 
 from ..compiler.analysis.fusion.graph import GroupGraph
-from ..compiler.analysis.fusion.placement import plan_group
 from ..compiler.analysis.fusion.plan import FusionPlan, Refusal
 from ..compiler.base.dataclass import dataclass
 from ..compiler.base.remarks import Remarks
-from ..compiler.index import sym
-from ..compiler.ir.dialects import fuse
-from ..compiler.ir.kernel import argument_attributes
 from ..compiler.ir.storage import functions_of
 from ..compiler.mlir import ir
 from .analysis_manager import Analyses, AnalysisManager
-from .helpers.fused_body import Body, Rewrites
-from .helpers.kernels import dims_attribute
+from .helpers.fused_body import Rewrites
+from .helpers.group_kernel import group_kernel, plan_of_group
 from .helpers.names import listed
 from .helpers.program import Program
 from .pass_base import AnalysisPass, Numerics, PassError
@@ -91,19 +86,13 @@ class MaterializeFusion(AnalysisPass):
 
 
 def _plan(graph: GroupGraph, group: int) -> FusionPlan:
-    nodes = graph.members[group]
-    plan = plan_group([graph.member(n) for n in nodes], graph.escaping(group, group), graph.sizes.facts)
+    plan = plan_of_group(graph, graph.members[group], graph.escaping(group, group))
     if isinstance(plan, Refusal):
         raise PassError(
             f"the calls of this group cannot become one kernel: {plan.message}",
-            graph.deps.nodes[nodes[0]].op.location,
+            graph.deps.nodes[graph.members[group][0]].op.location,
         )
-    names = {d: sym(f"d{i}") for i, d in enumerate(plan.extents)}
-    extents = {f"d{i}": e for i, e in enumerate(plan.extents.values())}
-    instances = tuple(
-        [replace(i, dims={d: e.subs(names) for d, e in i.dims.items()}) for i in plan.instances]
-    )
-    return FusionPlan(plan.members, extents, instances, graph.sizes.facts.with_extents(extents), plan.loaded)
+    return plan
 
 
 def _schedule(graph: GroupGraph) -> list[int]:
@@ -159,54 +148,19 @@ def _merge(
 ) -> ir.Operation:
     """Builds the group's kernel and its call; erases the old calls."""
     nodes = [graph.deps.nodes[n] for n in graph.members[group]]
-    escaping = graph.escaping(group, group)
-    inputs = _Inputs.of(graph, plan, escaping)
-    kept = [r for n in nodes for r in n.results if r in escaping]
-    types = [graph.deps.values[r].type for r in kept]
-    location = ir.Location.fused([n.op.location for n in nodes])
-    arguments = [graph.deps.values[v].type for v in inputs.values]
-    attributes: dict[str, ir.Attribute] = {
-        "sym_name": ir.StringAttr.get(place.name),
-        "sym_visibility": ir.StringAttr.get("private"),
-        "function_type": ir.TypeAttr.get(ir.FunctionType.get(arguments, types)),
-        "fuse.kernel": ir.UnitAttr.get(),
-        "fuse.dims": dims_attribute(plan.extents),
-    }
-    if any(inputs.attributes):
-        attributes["arg_attrs"] = ir.ArrayAttr.get([ir.DictAttr.get(a) for a in inputs.attributes])
-    kernel = ir.Operation.create(
-        "func.func", [], [], attributes, regions=1, loc=location, ip=ir.InsertionPoint(place.after)
-    )
-    kernel.move_after(place.after)
-    block = kernel.regions[0].blocks.append(*arguments, arg_locs=[location] * len(arguments))
-    body = Body(
-        graph,
-        plan,
-        escaping,
-        dict(zip(inputs.values, block.arguments, strict=True)),
-        ir.InsertionPoint(block),
-        rewrites,
-    )
-    for index, instance in enumerate(plan.instances):
-        if instance.guard is None:  # the others are copied where their reader has computed its guard
-            body.emit(index)
-    assert len(body.done) == len(plan.instances), "an instance is read by none"
-    ir.Operation.create("func.return", [], [body.results[r] for r in kept], loc=location, ip=body.ip)
-    position = {v: i for i, v in enumerate(inputs.values)}
-    destination = {r: d for n in nodes for r, d in zip(n.results, n.destinations, strict=True)}
-    kernel.attributes["fuse.ties"] = ir.DenseI64ArrayAttr.get([position[destination[r]] for r in kept])
-    program.functions[place.name] = kernel
+    made = group_kernel(graph, plan, graph.escaping(group, group), place.name, place.after, rewrites)
+    program.functions[place.name] = made.kernel
     call = ir.Operation.create(
         "func.call",
-        types,
-        [graph.deps.values[v] for v in inputs.values],
+        [graph.deps.values[r].type for r in made.kept],
+        [graph.deps.values[v] for v in made.inputs],
         {"callee": ir.FlatSymbolRefAttr.get(place.name)},
-        loc=location,
+        loc=made.kernel.location,
         ip=ir.InsertionPoint(place.end),
     )
     program.callers[place.name] = 1
-    _replace(program, graph, nodes, dict(zip(kept, call.results, strict=True)), call)
-    return kernel
+    _replace(program, graph, nodes, dict(zip(made.kept, call.results, strict=True)), call)
+    return made.kernel
 
 
 def _replace(
@@ -232,42 +186,3 @@ def _replace(
                     use.owner.operation.operands[0] = call.results[0]
     for node in reversed(nodes):
         program.erase_call(node.op)
-
-
-@dataclass
-class _Inputs:
-    """Arguments of the new kernel, as numbers of values: tensors, other values, sizes, tokens, each in order
-    of first use.
-    """
-
-    values: list[int]
-    attributes: list[dict[str, ir.Attribute]]
-
-    @staticmethod
-    def of(graph: GroupGraph, plan: FusionPlan, escaping: frozenset[int]) -> "_Inputs":
-        made = {r for m in plan.members for r in m.results}
-        found: dict[int, dict[str, ir.Attribute]] = {}
-        for member in plan.members:
-            node = graph.deps.nodes[member.node]
-            dropped = {
-                t for t, r in zip(member.summary.ties, member.results, strict=True) if r not in escaping
-            }
-            read = {r.argument for r in member.summary.reads}
-            for position, (value, attributes) in enumerate(
-                zip(member.operands, argument_attributes(node.callee), strict=True)
-            ):
-                tensor = isinstance(graph.deps.values[value].type, ir.RankedTensorType)
-                unused = position in dropped or not (position in read or position in member.summary.ties)
-                if value in made or (tensor and unused and position not in read):
-                    continue
-                found.setdefault(value, attributes)
-        order = sorted(found, key=lambda v: _rank(graph.deps.values[v].type))
-        return _Inputs(order, [found[v] for v in order])
-
-
-def _rank(type_: ir.Type) -> int:
-    if isinstance(type_, ir.RankedTensorType):
-        return 0
-    if isinstance(type_, fuse.Token):
-        return 3
-    return 2 if isinstance(type_, ir.IndexType) else 1

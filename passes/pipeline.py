@@ -16,6 +16,7 @@ from .concat_products_in_place import ConcatProductsInPlace
 from .deduplicate_calls import DeduplicateCalls
 from .deduplicate_kernels import DeduplicateKernels
 from .deduplicate_results import DeduplicateResults
+from .derive_cascades import DeriveCascades
 from .duplicate_cheap import DuplicateCheap
 from .eliminate_dead import EliminateDead
 from .expand_dots import ExpandDots
@@ -109,6 +110,7 @@ def default_pipeline(
             ReinplaceUpdates(),  # a cache is written where it lies, before its copies fuse with anything
             UnrollReductions(),  # a sum or a running sum of a few reads fuses like pointwise work
             DuplicateCheap(),  # constants and masks are cheaper to compute again than to read
+            *((DeriveCascades(hardware, products),) if rounding == "float32" else ()),  # no pair of them pays
             FuseVertical(hardware=hardware, fusions=fusions),  # keep intermediates out of memory
             FuseHorizontal(hardware=hardware, fusions=fusions),  # read shared inputs once
             ReviewLibraries(hardware, fusions, spilled=back),  # what a product fuses with is known now

@@ -8,6 +8,7 @@ from typing import ClassVar
 from ..compiler.base.dataclass import dataclass
 from ..compiler.base.remarks import Remarks
 from ..compiler.index import Expr, Facts, FloorDiv, Mod, const, offset, parse, simplify, sym
+from ..compiler.ir.contractions import PRODUCTS
 from ..compiler.ir.kernel import (
     Kernel,
     is_kernel,
@@ -117,7 +118,7 @@ class _Form:
                 if unknown:
                     raise PassError(f"'{unknown[0]}' is no dim of the kernel", op.location)
                 crossings.append(op)
-                if op.name == "fuse.dot":
+                if op.name in PRODUCTS:
                     products.append(op)
         divided = any(e.has_divisions for e in addresses)
         sources = _sources(kernel) if divided and crossings else {}

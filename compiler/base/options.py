@@ -90,7 +90,8 @@ class Options:
         with what fuses into it (pass ``choose-libraries``); on a CPU it makes none.  ``library`` leaves all
         products to torch's libraries.  ``generated`` makes a kernel of each product that can be one, on a CPU
         too: batched products, 1x1 convolutions and those of ``base/product_forms.py``, with any sizes and
-        strides.  The environment's ``FUSE_MLIR_PRODUCTS`` changes the default.
+        strides; two products with a softmax between become one (pass ``derive-cascades``).  The environment's
+        ``FUSE_MLIR_PRODUCTS`` changes the default.
     user_kernels: ``fused`` computes what reads the result of a user's Triton kernel where that stores it
         (pass ``fuse-user-epilogues``), and what they load in place of the load (``fuse-user-prologues``), if
         the rules of these allow it.  ``apart`` leaves users' kernels as they are written.

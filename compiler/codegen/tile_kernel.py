@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from functools import partial
 
 from ..index import Expr, const, parse
+from ..ir.contractions import PRODUCTS
 from ..ir.dialects import tt
 from ..ir.kernel import REDUCTIONS, Kernel, index_check, string
 from ..ir.reductions import REDUCTION_OPS
@@ -284,7 +285,7 @@ class TileKernel(TileStreams):
 
     def _folded(self, op: ir.Operation) -> Values:
         """The tiles that a reduction folds."""
-        return self._factors(op) if op.name == "fuse.dot" else [self._operand(v) for v in op.operands]
+        return self._factors(op) if op.name in PRODUCTS else [self._operand(v) for v in op.operands]
 
     def _carry_shape(self, op: ir.Operation) -> Shape:
         axis = self.plan.over_axes(op)[0]

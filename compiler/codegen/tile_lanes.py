@@ -4,6 +4,7 @@ import math
 
 from ..analysis.kernel.shape import KernelShape
 from ..index import Expr, const, parse
+from ..ir.contractions import PRODUCTS
 from ..ir.kernel import Kernel, string
 from ..ir.reductions import REDUCTION_OPS
 from ..ir.tile import Tile
@@ -28,7 +29,7 @@ class ReductionLanes:
         """The lanes of a reduction or scan.  If not ``masked``, without the mask, for a block without masked
         lanes.  Those of a product are the elements of its result.
         """
-        if op.name == "fuse.dot":
+        if op.name in PRODUCTS:
             return Lanes((), None, self.index.shape(self.index.vector_axes), self._no_count)
         axes = self.plan.over_axes(op)
         positions = tuple(self.index.tile_axis(i) for i in axes if self.tile.axes[i].block > 1)

@@ -149,9 +149,8 @@ class KernelPlan:
         after = stage + 1 if self.is_accumulated(op) else stage
         for result in op.results:
             self._value_stage[result] = after
-            self.value_axes[result] = tuple(
-                i for i in self.axes[op] if op.name not in REDUCTIONS or i not in self.over_axes(op)
-            )
+            own = {self.tile.axis_of(d) for d in self.kernel.value_dims[result]}
+            self.value_axes[result] = tuple(i for i in self.axes[op] if op.name not in REDUCTIONS or i in own)
 
     def _check_over(self, op: ir.Operation) -> None:
         crossed = set(over(op))

@@ -18,6 +18,7 @@ import math
 import struct
 from collections.abc import Callable
 
+from ..ir.contractions import PRODUCTS
 from ..ir.defining import defining_op
 from ..mlir import ir
 from .tile_builder import TileBuilder, shape_of
@@ -89,7 +90,7 @@ class Rounding:
         product of matrices is a sum in f32.
         """
         source = rounding.operands[0]
-        if defining_op(source, "fuse.dot") is not None:
+        if any(defining_op(source, name) is not None for name in PRODUCTS):
             return False
         if not any(defining_op(source, name) for name in _ARITHMETIC):
             return True

@@ -1,5 +1,12 @@
-"""Tables of ``fuse.dot``: the type in which products of an element type are added up, precisions, and types
-with a fast accumulation."""
+"""Tables of ``fuse.dot`` and ``fuse.online_dot``: the type in which products of an element type are added
+up, precisions, and types with a fast accumulation.
+"""
+
+#: A product of two factors over the dims that it sums, and one whose left factor is the exponentials of a
+#: softmax over these dims.
+DOT, ONLINE_DOT = "fuse.dot", "fuse.online_dot"
+#: The ops that tensor cores compute.
+PRODUCTS = (DOT, ONLINE_DOT)
 
 #: Element type of the operands -> type of the sum.  Other types have no ``fuse.dot``.
 ACCUMULATORS = {
@@ -14,6 +21,9 @@ ACCUMULATORS = {
     "i32": "i32",
     "i64": "i64",
 }
+
+#: Types of the right factor of ``fuse.online_dot``, to which the exponentials are rounded.
+ONLINE_TYPES = ("bf16", "f16")
 
 #: Values of the attribute ``precision``; the first holds where there is none.
 PRECISIONS = ("ieee", "tf32")

@@ -9,6 +9,7 @@ from dataclasses import field
 from ..base.dataclass import dataclass
 from ..index import Expr, Facts, parse
 from ..mlir import ir
+from .contractions import ONLINE_DOT, PRODUCTS
 from .layout import TensorSpec
 from .reductions import reductions
 
@@ -26,6 +27,9 @@ INDEX_CHECK = "fuse.index_check"
 
 #: The attribute of a kernel that is a product of a wide chain (``analysis/contraction/wide.py``).
 WIDE = "fuse.wide"
+
+#: The attribute of a kernel with products whose columns a program goes through (``derive-cascades``).
+LOOPED = "fuse.looped"
 
 
 def natural(name: str) -> tuple[str, int]:
@@ -161,8 +165,8 @@ class Kernel:
 
     @property
     def products(self) -> list[ir.Operation]:
-        """Its ``fuse.dot``s."""
-        return [op for op in self.reductions if op.name == "fuse.dot"]
+        """Its ``fuse.dot``s and ``fuse.online_dot``s."""
+        return [op for op in self.reductions if op.name in PRODUCTS]
 
     @property
     def has_effect(self) -> bool:
@@ -206,6 +210,9 @@ class Kernel:
             result_dims = _NO_DIMS
         for result in op.results:
             self.value_dims[result] = result_dims
+        if name == ONLINE_DOT:
+            row = self.value_dims.get(op.operands[0], _NO_DIMS) - set(over(op))
+            self.value_dims.update(dict.fromkeys(list(op.results)[1:], row))
 
 
 def over(op: ir.Operation) -> tuple[str, ...]:

@@ -9,7 +9,7 @@ from ..analysis.kernel.precision import COARSE, IMPLICIT
 from ..base.dataclass import dataclass
 from ..index import Expr, parse
 from ..index.facts import is_indirect
-from ..ir.contractions import ACCUMULATORS, FAST_TYPES, PRECISIONS
+from ..ir.contractions import ACCUMULATORS, FAST_TYPES, ONLINE_DOT, ONLINE_TYPES, PRECISIONS, PRODUCTS
 from ..ir.dialects.libm import ARITY
 from ..ir.kernel import MOST_POINTS
 from ..ir.reductions import FOLD_KINDS, LOG_SUM_EXP, POSITION_KINDS, SCAN_KINDS
@@ -109,7 +109,7 @@ def verify_kernel(func: ir.Operation, report: Report) -> Accesses | None:
     block = func.regions[0].blocks[0]
     body = _Body(report, dims, symbols, {argument: n for n, argument in enumerate(block.arguments)})
     body.versions.update(body.arguments)
-    multiplies = any(view.operation.name == "fuse.dot" for view in block.operations)
+    multiplies = any(view.operation.name in PRODUCTS for view in block.operations)
     if not multiplies:
         report.check(func, _countable, dims, "fuse.dims")
     tiled_by = report.check(func, _tile, func, dims)
@@ -135,6 +135,9 @@ def verify_kernel(func: ir.Operation, report: Report) -> Accesses | None:
         if dims_of_results:
             for result in op.results:
                 body.value_dims[result] = dims_of_results
+            if op.name == ONLINE_DOT:
+                row = body.value_dims[op.operands[0]] - set(_over_names(op))
+                body.value_dims.update(dict.fromkeys(list(op.results)[1:], row))
         if tiled_by is not None and "over" in op.attributes:
             report.check(op, _reduced_in_whole_axes, tiled_by, op)
     if report.complaints != before:
@@ -445,6 +448,20 @@ def _dot(body: _Body, op: ir.Operation) -> frozenset[str]:
     return _over(body, op)
 
 
+def _online_dot(body: _Body, op: ir.Operation) -> frozenset[str]:
+    factor = body.report.text(op.operands[1].type)
+    if factor not in ONLINE_TYPES:
+        raise Broken(
+            f"expected rhs of a type that exponentials are multiplied in ({listed(ONLINE_TYPES)}), "
+            f"got {factor}"
+        )
+    for what, value in zip(("value", "rhs"), op.operands, strict=True):
+        missing = set(_over_names(op)) - body.value_dims.get(value, _NO_DIMS)
+        if missing:
+            raise Broken(f"expected {what} to have the dims of over, and it lacks {listed(sorted(missing))}")
+    return _over(body, op)
+
+
 def _rand(body: _Body, op: ir.Operation) -> frozenset[str]:
     one_of(text_of(op.attributes["dist"], "dist"), DISTRIBUTIONS, "dist")
     return body.dims_of(op)
@@ -474,6 +491,7 @@ _RULES: dict[str, Callable[[_Body, ir.Operation], frozenset[str]]] = {
     "fuse.index": _index,
     "fuse.libm": _libm,
     "fuse.load": _load,
+    "fuse.online_dot": _online_dot,
     "fuse.online_expectation": _online_expectation,
     "fuse.online_softmax": _float_reduce,
     "fuse.rand": _rand,

@@ -38,7 +38,7 @@ from ...compiler.mlir import ir
 _SOFTMAX, _EXPECTATION = "fuse.online_softmax", "fuse.online_expectation"
 
 
-class _Signed(NamedTuple):
+class Signed(NamedTuple):
     """A term of a sum or a factor of a product; with the sign -1 it is subtracted, or divides."""
 
     sign: int
@@ -53,8 +53,8 @@ class _Tree(NamedTuple):
     neutral: float
 
 
-_TERMS = _Tree("arith.addf", "arith.subf", 0.0)
-_FACTORS = _Tree("arith.mulf", "arith.divf", 1.0)
+TERMS = _Tree("arith.addf", "arith.subf", 0.0)
+FACTORS = _Tree("arith.mulf", "arith.divf", 1.0)
 
 
 @dataclass
@@ -71,10 +71,10 @@ class _Expectation:
     softmaxes: list[ir.Operation]
     signs: list[int]
     normalised: bool
-    terms: list[_Signed] = field(default_factory=list)
-    product: list[_Signed] = field(default_factory=list)
-    constants: list[_Signed] = field(default_factory=list)
-    scale: list[_Signed] = field(default_factory=list)
+    terms: list[Signed] = field(default_factory=list)
+    product: list[Signed] = field(default_factory=list)
+    constants: list[Signed] = field(default_factory=list)
+    scale: list[Signed] = field(default_factory=list)
 
 
 def combine_expectation(total: ir.Operation, kernel_of: Callable[[], Kernel]) -> bool:
@@ -84,11 +84,11 @@ def combine_expectation(total: ir.Operation, kernel_of: Callable[[], Kernel]) ->
     False, and nothing is changed, where it is no such sum; where a weight depends on another reduction over
     these dims; and where something else reads the row after its softmax, which needs a second read anyway.
     """
-    factors = _flat(total.operands[0], _FACTORS)
+    factors = flat(total.operands[0], FACTORS)
     powers = [op for sign, value in factors if sign > 0 and (op := defining_op(value, "math.exp"))]
-    if not powers or not any(_softmax(term.value, 0) for term in _flat(powers[0].operands[0], _TERMS)):
+    if not powers or not any(_softmax(term.value, 0) for term in flat(powers[0].operands[0], TERMS)):
         return False  # most sums: without looking at the kernel
-    row = _Row(kernel_of(), total)
+    row = SoftmaxRow(kernel_of(), total)
     found = row.expectation(factors)
     if found is None or not row.is_last(found.softmaxes):
         return False
@@ -102,19 +102,19 @@ def _softmax(value: ir.Value, result: int) -> ir.Operation | None:
     return op if op is not None and op.results[result] == value else None
 
 
-def _flat(value: ir.Value, tree: _Tree, sign: int = 1) -> list[_Signed]:
+def flat(value: ir.Value, tree: _Tree, sign: int = 1) -> list[Signed]:
     """The terms of a tree of sums and differences, or the factors of one of products and quotients.
 
     A value whose softmax is known is not taken apart: it is an x_k.
     """
     op = defining_op(value, tree.plus) or defining_op(value, tree.minus)
     if op is None or any(use.owner.operation.name == _SOFTMAX for use in value.uses):
-        return [_Signed(sign, value)]
+        return [Signed(sign, value)]
     second = -sign if op.name == tree.minus else sign
-    return _flat(op.operands[0], tree, sign) + _flat(op.operands[1], tree, second)
+    return flat(op.operands[0], tree, sign) + flat(op.operands[1], tree, second)
 
 
-class _Row:
+class SoftmaxRow:
     """The row that a sum folds: which values vary along it, and what is known of them."""
 
     def __init__(self, kernel: Kernel, total: ir.Operation) -> None:
@@ -124,7 +124,7 @@ class _Row:
         """Whether a value has one of the dims that are folded."""
         return bool(self.kernel.value_dims.get(value, frozenset()) & self.dims)
 
-    def expectation(self, factors: list[_Signed]) -> _Expectation | None:
+    def expectation(self, factors: list[Signed]) -> _Expectation | None:
         """The sum of a product of factors as an expectation; None where it is none."""
         varying = [f for f in factors if self.varies(f.value)]
         powers = [f for f in varying if f.sign > 0 and defining_op(f.value, "math.exp")]
@@ -151,7 +151,7 @@ class _Row:
         """The expectation, without its weight, of ``exp(x - m)`` or ``exp(x - m - log s)`` (1); None of
         another power.
         """
-        terms = _flat(power.owner.operation.operands[0], _TERMS)
+        terms = flat(power.owner.operation.operands[0], TERMS)
         varying = [t for t in terms if self.varies(t.value)]
         softmaxes = [op for sign, value in terms if sign < 0 and (op := _softmax(value, 0)) is not None]
         if len(varying) != 1 or len(softmaxes) != 1:
@@ -170,7 +170,7 @@ class _Row:
         """Sorts the terms of the only weight: those ``x_k - m_k`` (6), those that do not vary (4, 5), the
         rest.
         """
-        terms = _flat(weight, _TERMS)
+        terms = flat(weight, TERMS)
         for x in list(terms):
             if not self.varies(x.value) or x not in terms:
                 continue
@@ -190,7 +190,7 @@ class _Row:
         found.terms = [t for t in terms if self.varies(t.value)]
         found.constants = [t for t in terms if not self.varies(t.value)]
 
-    def _maximum_of(self, x: _Signed, terms: list[_Signed]) -> _Signed | None:
+    def _maximum_of(self, x: Signed, terms: list[Signed]) -> Signed | None:
         """The term that is the maximum of x over the row, with the other sign."""
         for term in terms:
             op = _softmax(term.value, 0) if term.sign == -x.sign else None
@@ -241,7 +241,7 @@ def _replace(total: ir.Operation, found: _Expectation) -> None:
     """Writes the fold in front of the sum, and what follows from it behind."""
     type_ = total.results[0].type
     with ir.InsertionPoint(total), total.location:
-        terms, product = _joined(found.terms, _TERMS), _joined(found.product, _FACTORS)
+        terms, product = joined(found.terms, TERMS), joined(found.product, FACTORS)
         weight = [v for v in (terms, product) if v is not None]
         if not weight and not any(found.signs):
             weight = [_constant(type_, 1.0)]  # the weight does not vary: the fold sums the probabilities
@@ -253,24 +253,24 @@ def _replace(total: ir.Operation, found: _Expectation) -> None:
         )
         value, sum_ = fold.results[0], fold.results[2]
         if found.normalised:
-            value = _made("arith.divf", value, sum_)
-        constants = _joined(found.constants, _TERMS)
+            value = made("arith.divf", value, sum_)
+        constants = joined(found.constants, TERMS)
         if constants is not None:
             if not found.normalised:
-                constants = _made("arith.mulf", constants, sum_)  # (5)
-            value = _made("arith.addf", value, constants)
-        scale = _joined(found.scale, _FACTORS)
+                constants = made("arith.mulf", constants, sum_)  # (5)
+            value = made("arith.addf", value, constants)
+        scale = joined(found.scale, FACTORS)
         if scale is not None:
-            value = _made("arith.mulf", value, scale)
+            value = made("arith.mulf", value, scale)
     total.results[0].replace_all_uses_with(value)
     for number, op in enumerate(found.softmaxes):
         for result, new in zip(op.results, list(fold.results)[1 + 2 * number :], strict=False):
             result.replace_all_uses_with(new)
-    _erase_dead(total, *found.softmaxes)
-    _move_behind(fold)
+    erase_dead(total, *found.softmaxes)
+    move_behind(fold)
 
 
-def _made(name: str, a: ir.Value, b: ir.Value) -> ir.Value:
+def made(name: str, a: ir.Value, b: ir.Value) -> ir.Value:
     return ir.Operation.create(name, results=[a.type], operands=[a, b]).results[0]
 
 
@@ -279,7 +279,7 @@ def _constant(type_: ir.Type, number: float) -> ir.Value:
     return ir.Operation.create("arith.constant", results=[type_], attributes={"value": value}).results[0]
 
 
-def _joined(parts: list[_Signed], tree: _Tree) -> ir.Value | None:
+def joined(parts: list[Signed], tree: _Tree) -> ir.Value | None:
     """Terms added up, or factors multiplied, those with the sign 1 first; None where there are none."""
     if not parts:
         return None
@@ -288,11 +288,11 @@ def _joined(parts: list[_Signed], tree: _Tree) -> ir.Value | None:
     if first.sign < 0:
         whole, others = _constant(first.value.type, tree.neutral), [first, *others]
     for sign, value in others:
-        whole = _made(tree.plus if sign > 0 else tree.minus, whole, value)
+        whole = made(tree.plus if sign > 0 else tree.minus, whole, value)
     return whole
 
 
-def _erase_dead(*ops: ir.Operation) -> None:
+def erase_dead(*ops: ir.Operation) -> None:
     """Erases those of some ops of a block that have no uses, and what only they used."""
     pending, reached = list(ops), set(ops)
     while pending:
@@ -305,7 +305,7 @@ def _erase_dead(*ops: ir.Operation) -> None:
             op.erase()
 
 
-def _move_behind(fold: ir.Operation) -> None:
+def move_behind(fold: ir.Operation) -> None:
     """Moves what stands in front of the fold and needs its results behind it, in order."""
     ops = [view.operation for view in fold.block.operations]
     late, last = {fold}, fold

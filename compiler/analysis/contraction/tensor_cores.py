@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 
 from ...base.dataclass import dataclass
-from ...ir.contractions import ACCUMULATORS
+from ...ir.contractions import ACCUMULATORS, DOT, ONLINE_DOT
 from ...ir.defining import defining_op
 from ...ir.kernel import over
 from ...mlir import ir
@@ -55,6 +55,8 @@ def reason_to_sum(shape: KernelShape, op: ir.Operation) -> Summed | None:
     """Why a ``fuse.dot`` is no product of tiles; None where it is one.  A product of few columns is one where
     it ends a chain: the tile that it reads is another product's result.
     """
+    if op.name == ONLINE_DOT:  # ``derive-cascades`` makes it of tiles only
+        return None
     rows, columns = (shape.points(tuple(side)) for side in _sides(shape, op))
     if min(rows, columns) <= FEW and not _alone(shape) and not _ends_chain(shape, op, rows, columns):
         return Summed("few-rows", f"{rows} rows and {columns} columns: at most {FEW} of one of them")
@@ -129,7 +131,7 @@ def _ends_chain(shape: KernelShape, op: ir.Operation, rows: int, columns: int) -
 
 def _of_tiles(shape: KernelShape, value: ir.Value) -> bool:
     """Whether a value is made of results of products, all of them products of tiles."""
-    products = _nearest([value], "fuse.dot")
+    products = _nearest([value], DOT)
     return bool(products) and all(reason_to_sum(shape, op) is None for op in products)
 
 

@@ -13,6 +13,7 @@ columns are few.
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
+from ...ir.contractions import PRODUCTS
 from ...ir.sizes import ceil_power
 from ..contraction.held import Columns, peak_columns
 from ..kernel.accesses import Crossing, points
@@ -39,7 +40,7 @@ def products_of(plan: FusionPlan) -> list[FusedProduct]:
         _product(plan, instance, x)
         for instance in plan.instances
         for x in plan.members[instance.member].summary.crossings
-        if x.op == "fuse.dot"
+        if x.op in PRODUCTS
     ]
 
 
@@ -63,6 +64,8 @@ def held_by_products(t: FusionTrial, crossed: Iterable[frozenset[str]]) -> froze
         for x in plan.members[instance.member].summary.crossings
     ]
     products = products_of(plan)
+    if any(x.looped for _, x, _, _ in found):
+        return _looped_columns(t, products)
     first = [p for p in products if not any(p.over & other.kept for other in products)]
     summed = {p.over for p in first}
     held = {*crossed} - summed
@@ -70,7 +73,7 @@ def held_by_products(t: FusionTrial, crossed: Iterable[frozenset[str]]) -> froze
         return _NONE
     [inner] = summed
     chained = [p for p in products if p not in first]
-    behind = [(x.op, over, dims) for _, x, over, dims in found if x.op != "fuse.dot" and over]
+    behind = [(x.op, over, dims) for _, x, over, dims in found if x.op not in PRODUCTS and over]
     if any(op == "fuse.scan" or over not in held or dims & inner for op, over, dims in behind):
         return _NONE
     # Each product keeps what is reduced along its columns; the last ones of a chain keep what is stored.
@@ -84,6 +87,19 @@ def held_by_products(t: FusionTrial, crossed: Iterable[frozenset[str]]) -> froze
     if not _rows(t, products):
         return _NONE  # rows of one are matrices of a batch of another
     return frozenset().union(*columns) if _fit(t, products, columns) and _pays(t, inner) else _NONE
+
+
+def _looped_columns(t: FusionTrial, products: Sequence[FusedProduct]) -> frozenset[str]:
+    """The columns of all products of a kernel that goes through those of its first one, where nothing is
+    added to it but pointwise kernels over its own dims; none elsewhere.
+    """
+    plan = t.planned
+    reducing = {i.member for i in plan.instances if plan.members[i.member].summary.crossings}
+    whole = frozenset[str]().union(*(p.kept | p.over for p in products))
+    rows = _rows(t, products)
+    if len(reducing) != 1 or not rows or not plan.parallel <= whole:
+        return _NONE
+    return whole - rows - frozenset[str]().union(*(p.kept.difference(*p.sides) for p in products))
 
 
 def _product(plan: FusionPlan, instance: Instance, x: Crossing) -> FusedProduct:

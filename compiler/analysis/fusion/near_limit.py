@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from ...cost.clock import microseconds
 from ...cost.hardware import Hardware
 from ...cost.work import LAUNCH, Work
+from ...ir.contractions import PRODUCTS
 from .graph import GroupGraph
 from .measured import escaping_values
 from .score import Gain
@@ -38,7 +39,7 @@ def saved_part(
     if apart < _SMALL * launch:
         return None
     part = gain.microseconds(hardware) / (apart + 2 * launch)
-    multiplies = any(c.op == "fuse.dot" for n in (*first, *second) for c in graph.summaries[n].crossings)
+    multiplies = any(c.op in PRODUCTS for n in (*first, *second) for c in graph.summaries[n].crossings)
     return part if part <= hardware.rates.margins.near or gain.slots or multiplies else None
 
 

@@ -5,6 +5,7 @@ the work of the whole kernel, for the estimate (``score.py``).
 """
 
 from ...cost.slots import LOAD
+from ...ir.contractions import PRODUCTS
 from ...ir.kernel import natural
 from .form import FusionTrial
 from .plan import FusionPlan, Member, Refusal
@@ -26,7 +27,7 @@ def recompute(t: FusionTrial) -> Refusal | None:
     visits: dict[int, int] = {}
     computed: dict[int, int] = {}  #: the same, with the dims of the tiles that a value is computed for again
     counts: dict[tuple[frozenset[str], frozenset[str]], int] = {}
-    blocks = any(c.op == "fuse.dot" for m in plan.members for c in m.summary.crossings)
+    blocks = any(c.op in PRODUCTS for m in plan.members for c in m.summary.crossings)
 
     def count(own: frozenset[str], over: frozenset[str]) -> int:
         if (own, over) not in counts:

@@ -20,6 +20,7 @@ from collections.abc import Callable, Iterable
 from functools import cached_property
 
 from ...base.dataclass import dataclass
+from ...ir.contractions import PRODUCTS
 from ..contraction.tensor_cores import FEW
 from .columns import have_block, held_by_products, products_of
 from .form import FusionForm, FusionTrial, Limits, Verdict
@@ -183,7 +184,7 @@ def products(t: FusionTrial) -> Refusal | None:
         (instance, x)
         for instance in plan.instances
         for x in plan.members[instance.member].summary.crossings
-        if x.op == "fuse.dot"
+        if x.op in PRODUCTS
     ]
     if len(crossings) <= _MOST_PRODUCTS:
         return None

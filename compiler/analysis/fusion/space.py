@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 from ...index import Expr, Facts, Solution, const, is_bijection, simplify, solve, sym
 from ...index.facts import is_indirect
+from ...ir.contractions import PRODUCTS
 from ..kernel.accesses import Summary, Write
 from .plan import Instance, Member, image, is_plain, items, placed, within
 
@@ -124,7 +125,7 @@ class Spaces:
         does not use yet.  Whole dims are paired first, then dims that one of the two has in several pieces.
         The remaining dims become new dims of the cluster.
         """
-        if any(crossing.op == "fuse.dot" for crossing in self.members[number].summary.crossings):
+        if any(crossing.op in PRODUCTS for crossing in self.members[number].summary.crossings):
             summed = self.summed_by_products(cluster)
             free = [n for n in free if n in summed]
         best = self.best_pairing(number, cluster, dims, loose, free)
@@ -141,7 +142,7 @@ class Spaces:
         summed, kept, extents = frozenset[str](), frozenset[str](), self.clusters[cluster]
         for instance in self.instances:
             for crossing in self.members[instance.member].summary.crossings:
-                if instance.cluster == cluster and crossing.op == "fuse.dot":
+                if instance.cluster == cluster and crossing.op in PRODUCTS:
                     over = image(instance.dims, crossing.over, extents)
                     summed |= over
                     kept |= image(instance.dims, crossing.dims, extents) - over

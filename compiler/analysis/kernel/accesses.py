@@ -12,8 +12,9 @@ from functools import cached_property, lru_cache
 from ...base.dataclass import dataclass
 from ...cost.slots import FREE, slots
 from ...index import Expr, const
+from ...ir.contractions import ONLINE_DOT
 from ...ir.defining import is_true
-from ...ir.kernel import WIDE, Kernel, over, string
+from ...ir.kernel import LOOPED, WIDE, Kernel, over, string
 from ...mlir import ir
 
 
@@ -53,7 +54,8 @@ class Write:
 @dataclass(frozen=True)
 class Crossing:
     """A reduction or scan: the dims it crosses, those of all its operands together, and those of each.
-    ``wide``: whether it is the product of a wide chain (``contraction/wide.py``).
+    ``wide``: whether it is the product of a wide chain (``contraction/wide.py``).  ``looped``: whether it is
+    of a kernel that goes through the columns of a product (``contraction/looped.py``).
     """
 
     op: str
@@ -61,6 +63,7 @@ class Crossing:
     dims: frozenset[str]
     operands: tuple[frozenset[str], ...]
     wide: bool = False
+    looped: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,7 +110,12 @@ class Summary:
             raise ValueError(f"result {min(returned.values())} of kernel {kernel.name} is not stored by it")
         crossings = tuple(
             Crossing(
-                op.name, over(op), kernel.op_dims[op], _operand_dims(kernel, op), WIDE in func.attributes
+                op.name,
+                over(op),
+                kernel.op_dims[op],
+                _operand_dims(kernel, op),
+                WIDE in func.attributes,
+                LOOPED in func.attributes or ONLINE_DOT in (o.name for o in kernel.reductions),
             )
             for op in (*kernel.reductions, *kernel.scans)
         )

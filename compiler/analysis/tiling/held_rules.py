@@ -1,12 +1,51 @@
-"""Rules for products whose columns a program holds: of softmaxes and norms of products, and of chains."""
+"""Rules for products whose columns a program holds, or goes through: of softmaxes and norms of products,
+and of chains.
+"""
 
 from dataclasses import replace
 
 from ...cost.hardware import Hardware
-from ...ir.tile import Tile
+from ...ir.tile import Axis, Tile
 from ..contraction.held import HeldBlocks, held_blocks
-from .choice import NoTiling
+from ..contraction.looped import looped_blocks
+from .choice import NoTiling, grid
 from .product_rules import Products
+
+
+def columns_in_a_loop(subject: Products, hardware: Hardware) -> Tile | None:
+    """A block of rows for each program, which goes through blocks of the columns of one product and adds up
+    what another one sums along them.
+
+    When: a product sums along the columns of another one, which nothing else crosses, and either its factor
+    is the exponentials of a softmax (``fuse.online_dot``), or a program cannot hold all columns.  Why: memory
+    then holds nothing that has all rows and all columns.  Raises ``NoTiling`` where nothing fits.
+    """
+    columns = subject.looped
+    if columns is None or not (subject.is_online or _holds_too_many(subject, hardware)):
+        return None
+    blocks = looped_blocks(subject.looped_form, hardware, subject.shape.spilled)
+    if blocks is None:
+        raise NoTiling(f"no block of {[*columns.dims]} fits beside the sums of its products")
+    bound = subject.shape.bound(columns.dims)
+    kind = "resident" if bound is not None and bound <= blocks.columns else "looped"
+    [rows] = [c for c in subject.sides if c not in (columns, subject.made)]
+    whole = {c: Axis(c.dims, subject.whole(c), "resident") for c in (*subject.summed, subject.made)}
+    outer = {d for c in subject.classes if c not in (rows, columns, *whole) for d in c.dims}
+    axes = (
+        *grid(tuple(d for d in subject.shape.order if d in outer), 1),
+        Axis(rows.dims, blocks.rows, "grid"),
+        Axis(columns.dims, blocks.columns, kind),
+        *whole.values(),
+    )
+    return Tile(axes, blocks.num_warps, blocks.num_stages if kind == "looped" else 1)
+
+
+def _holds_too_many(subject: Products, hardware: Hardware) -> bool:
+    """Whether no program holds all columns."""
+    try:
+        return held_blocks(subject.held_form, hardware) is None
+    except NoTiling:
+        return True
 
 
 def rows_in_turn(subject: Products, hardware: Hardware) -> Tile | None:

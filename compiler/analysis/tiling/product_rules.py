@@ -9,6 +9,7 @@ from functools import cached_property
 
 from ...base.dataclass import dataclass
 from ...cost.hardware import Hardware
+from ...ir.contractions import ONLINE_DOT
 from ...ir.kernel import over, string
 from ...ir.layout import ELEMENT_BYTES
 from ...ir.sizes import ceil_power
@@ -23,6 +24,7 @@ from ..contraction.held import (
     least_columns,
     peak_columns,
 )
+from ..contraction.looped import LoopedForm
 from ..contraction.plan import contraction_plan
 from ..contraction.slots import slots_of
 from ..contraction.tiles import (
@@ -220,6 +222,55 @@ class Products:
     def chained(self) -> bool:
         """Whether a product sums along the columns of another one."""
         return any(c.held and _SUMMED in c.roles for c in self.sides)
+
+    @cached_property
+    def looped(self) -> DimClass | None:
+        """The columns of the first product that the last one sums, and nothing else crosses, where a program
+        may go through them in blocks; None where there are none.
+        """
+        kernel = self.shape.kernel
+        found = [c for c in self.sides if c.held]
+        if len(found) != 1 or len(self.sides) != 3 or len(kernel.reductions) != len(kernel.products):
+            return None
+        [columns] = found
+        summing = [n for n, role in enumerate(columns.roles) if role == _SUMMED]
+        others = [role for n, role in enumerate(columns.roles) if n not in summing]
+        along = len(summing) == 1 and {*others} <= {_RIGHT} and not kernel.scans
+        return columns if along and all(c.free for c in self.sides if c != columns) else None
+
+    @cached_property
+    def is_online(self) -> bool:
+        """Whether it has the exponentials of a softmax for a factor, which no loop has all of at once."""
+        return any(op.name == ONLINE_DOT for op in self.shape.kernel.products)
+
+    @cached_property
+    def looped_form(self) -> LoopedForm:
+        """What a program reads that goes through blocks of ``looped``.  Raises ``NoTiling``."""
+        assert self.looped is not None
+        kernel, shape = self.shape.kernel, self.shape
+        rows, columns, made = self.sides[0], self.looped, self.made
+        read = {"rows": 0, "columns": 0, "both": 0}
+        for access in kernel.loads:
+            dims = kernel.op_dims[access.op]
+            sides = bool(dims & {*rows.dims}), bool(dims & {*columns.dims})
+            inner = [c for c in (*self.summed, made) if dims & {*c.dims}]
+            size = math.prod(self.whole(c) for c in inner) * shape.element_bytes(access)
+            if any(sides):
+                read["both" if all(sides) else "rows" if sides[0] else "columns"] += size
+        return LoopedForm(
+            rows=shape.points(rows.dims),
+            columns=shape.points(columns.dims),
+            summed=math.prod(map(self.whole, self.summed)),
+            made=self.whole(made),
+            row_bytes=read["rows"],
+            column_bytes=read["columns"],
+            beside=read["both"],
+        )
+
+    @property
+    def made(self) -> DimClass:
+        """The columns of the last product of a kernel with ``looped``."""
+        return self.sides[-1] if self.sides[-1] != self.looped else self.sides[-2]
 
     @cached_property
     def held_form(self) -> HeldForm:

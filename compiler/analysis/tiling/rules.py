@@ -36,6 +36,7 @@ FAMILIES: tuple[TilingFamily[Any], ...] = (
         subject=product_rules.Products,
         rules=(
             TilingRule("weights-in-slices", few_row_rules.weights_in_slices),
+            TilingRule("columns-in-a-loop", held_rules.columns_in_a_loop),
             TilingRule("rows-in-turn", held_rules.rows_in_turn),
             TilingRule("weights-in-turn", held_rules.weights_in_turn),
             TilingRule("held-columns", held_rules.held_columns),

@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 
 from ...base.dataclass import dataclass
 from ...index import Expr, const, offset, simplify, solve
+from ...ir.contractions import PRODUCTS
 from ...ir.defining import is_true
 from ...ir.kernel import Access, Kernel, over, string
 from ...mlir import ir
@@ -79,7 +80,7 @@ def _require_scalar_form(reader: Kernel) -> None:
     names = {op.operation.name for op in reader.func.regions[0].blocks[0].operations}
     if names & set(_ASSERTS):
         raise EpilogueRefused("assert", "it asserts")
-    if names & {"fuse.dot", "fuse.scan"}:
+    if names & {*PRODUCTS, "fuse.scan"}:
         raise EpilogueRefused("reduction", "it has a scan or a product, which need more than one tile")
     if any(string(a.op.attributes["mode"]) != "set" or a.indirect for a in reader.stores):
         raise EpilogueRefused("destination", "it adds to memory, or writes at loaded indices")

@@ -1,9 +1,11 @@
 """Which fold of tiles a reduction of the ``fuse`` dialect is."""
 
+from ...ir.contractions import DOT, ONLINE_DOT
 from ...mlir import ir
 from .expectation import Expectation
 from .fold import Fold
 from .online import Softmax, Welford
+from .online_product import OnlineProduct
 from .product import TileProduct
 from .simple import ArgExtreme, Boolean, BooleanArgExtreme, Simple
 from .weighted import WeightedWelford
@@ -20,8 +22,10 @@ def fold_of(op: ir.Operation) -> Fold:
         return BooleanArgExtreme(kind) if boolean else ArgExtreme(kind)
     if op.name == "fuse.welford":
         return Welford() if len(op.operands) == 1 else WeightedWelford()
-    if op.name == "fuse.dot":
+    if op.name == DOT:
         return TileProduct.of(op)
+    if op.name == ONLINE_DOT:
+        return OnlineProduct(TileProduct(op.results[0].type))
     if op.name == "fuse.online_expectation":
         return Expectation(tuple(ir.DenseI64ArrayAttr(op.attributes["signs"])))
     assert op.name == "fuse.online_softmax"

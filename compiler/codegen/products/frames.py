@@ -12,6 +12,7 @@ from collections.abc import Mapping
 
 from ...analysis.kernel.concatenation import Pieces
 from ...base.dataclass import dataclass
+from ...ir.contractions import ONLINE_DOT, PRODUCTS
 from ...ir.kernel import REDUCTIONS
 from ...ir.tile import Tile
 from ...mlir import ir
@@ -65,7 +66,7 @@ class Frames:
     def _place(self, op: ir.Operation) -> None:
         own = self._own(op)
         wanted = list(dict.fromkeys(f for result in op.results for f in self._wanted.get(result, ())))
-        if op.name == "fuse.dot":
+        if op.name in PRODUCTS:
             if wanted:
                 self._product(op, wanted)
             return
@@ -96,8 +97,14 @@ class Frames:
                 "that it sums, at most one more that both operands have, and one point along all others",
                 op.location,
             )
-        rows, columns = next(tuple(i for i in f if i in free) for f in wanted)
+        both = (tuple(i for i in f if i in free) for f in wanted)
+        rows, columns = next((f for f in both if len(f) == len(free)), (*sides[0] & free, *sides[1] & free))
         order = (0, 1) if rows in sides[0] else (1, 0)
+        if op.name == ONLINE_DOT and (order != (0, 1) or batch):
+            raise TilingError(
+                "fuse.online_dot needs an axis of its rows in front of that of its columns, and no batch",
+                op.location,
+            )
         place, left, right = (*batch, rows, columns), (*batch, rows, summed[0]), (*batch, summed[0], columns)
         self.operands[op] = Operands(order, left, right, summed[0])
         self.of[op], self.results[op] = [place], [f for f in wanted if f != place]

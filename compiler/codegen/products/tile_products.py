@@ -2,10 +2,12 @@
 (``frames.py``).
 """
 
+import math
 from collections.abc import Iterator
 from contextlib import contextmanager
 
 from ...analysis.kernel.concatenation import Pieces, read_by_pieces
+from ...ir.contractions import ONLINE_DOT
 from ...ir.defining import defining_op
 from ...ir.dialects import tt
 from ...ir.kernel import Kernel
@@ -136,7 +138,7 @@ class TileProducts(TileAccesses):
 
     def _factors(self, op: ir.Operation) -> Values:
         """The tiles that a product multiplies, left then right, whole and with 0 behind the end of the summed
-        axis.
+        axis: with -inf in the left one of a ``fuse.online_dot``, whose exponentials are 0 there.
         """
         assert self.frames is not None
         builder, operands = self.builder, self.frames.operands[op]
@@ -146,9 +148,10 @@ class TileProducts(TileAccesses):
             with self._in(frame):
                 tile = builder.to(self._operand(value), self.index.shape(frame))
                 mask = self.index.mask((operands.summed,))
+                powers = op.name == ONLINE_DOT and number == 0
                 loaded = operands.summed in self.plan.value_axes[value] and _zero_where_masked(value)
-                if mask is not None and not loaded:
-                    tile = builder.select(mask, tile, builder.fill(0, tile))
+                if mask is not None and (powers or not loaded):
+                    tile = builder.select(mask, tile, builder.fill(-math.inf if powers else 0, tile))
             made.append(tile)
         return made
 

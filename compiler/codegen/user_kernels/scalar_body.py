@@ -15,6 +15,7 @@ from ...analysis.user_kernel.coordinates import Coordinates
 from ...analysis.user_kernel.integers import Comparison, Integers
 from ...base.dataclass import dataclass
 from ...index import Expr, const, parse, simplify
+from ...ir.contractions import PRODUCTS
 from ...ir.defining import is_true
 from ...ir.kernel import REDUCTIONS, Kernel, over, string, strings
 from ...mlir import ir
@@ -27,7 +28,7 @@ from ..tile_ops import from_memory, to_memory
 from .user_values import UserValues
 
 #: Ops of a scalar kernel that have no form here.
-REFUSED = ("fuse.dot", "fuse.scan", "fuse.device_assert", "cf.assert")
+REFUSED = (*PRODUCTS, "fuse.scan", "fuse.device_assert", "cf.assert")
 
 
 @dataclass(frozen=True)

@@ -350,6 +350,15 @@ ATTRIBUTES = (
         "`fuse-vertical` and `fuse-horizontal` (`analysis/fusion/columns.py`)",
     ),
     DiscardableAttribute(
+        "fuse.looped",
+        "a kernel of two products",
+        "fuse.looped",
+        "A program goes through the columns of the first product, which the second one sums. Kernels that it "
+        "is fused with do not have it.",
+        "`derive-cascades`",
+        "`fuse-vertical` and `fuse-horizontal` (`analysis/fusion/columns.py`)",
+    ),
+    DiscardableAttribute(
         "fuse.effect",
         "a declaration of an extern op or sub-graph, a control-flow function, a user's kernel or its launch",
         "fuse.effect",

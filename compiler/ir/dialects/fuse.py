@@ -294,6 +294,24 @@ class Dot(Fuse.Operation, name="dot", traits=[ext.Pure]):
     result: Result[Any]
 
 
+class OnlineDot(Fuse.Operation, name="online_dot", traits=[ext.Pure]):
+    """A ``fuse.dot`` of the exponentials of an ``online_softmax``, with the maximum and the sum of these,
+    over ``over`` in one read.
+
+    Results: sum(exp(value - max) * rhs), max(value) and sum(exp(value - max)).  All are accumulated in f32.
+    Each exponential is rounded to the type of ``rhs`` before it is multiplied, and is not before it is added
+    to ``sum``.  ``rhs`` may have dims that ``value`` lacks, and does not lack those of ``over``; ``max`` and
+    ``sum`` have the dims of ``value`` alone.
+    """
+
+    value: Operand[ir.F32Type]
+    rhs: Operand[Any]
+    over: ir.ArrayAttr
+    result: Result[ir.F32Type]
+    max: Result[ir.F32Type]
+    sum: Result[ir.F32Type]
+
+
 class Rand(Fuse.Operation, name="rand", traits=[ext.Pure]):
     """Philox 4x32-10 at (seed, offset, counter): a pure function of the three.  ``dist``: uniform in [0, 1),
     or normal.

@@ -65,6 +65,9 @@ module attributes {fuse.device = "cuda:0"} {
     %byte = arith.truncf %v : f32 to f8E4M3FN
     // CHECK: "fuse.dot"({{.*}}) {fast_accum, over = ["d1"]} : (f8E4M3FN, f8E4M3FN) -> f32
     %fast = "fuse.dot"(%byte, %byte) {fast_accum, over = ["d1"]} : (f8E4M3FN, f8E4M3FN) -> f32
+    %half = arith.truncf %v : f32 to bf16
+    // CHECK: "fuse.online_dot"({{.*}}) {over = ["d1"]} : (f32, bf16) -> (f32, f32, f32)
+    %weighed, %top, %powers = "fuse.online_dot"(%v, %half) {over = ["d1"]} : (f32, bf16) -> (f32, f32, f32)
     // CHECK: "fuse.libm"({{.*}}) {fn = "lgamma"} : (f32) -> f32
     %lgamma = "fuse.libm"(%dot) {fn = "lgamma"} : (f32) -> f32
     // CHECK: "fuse.load"({{.*}}) {at = ["d0", "i0 mod 64"]} : ({{.*}}, i1, f32, i64) -> f32

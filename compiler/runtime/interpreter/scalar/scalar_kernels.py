@@ -422,6 +422,19 @@ def _dot(op: ir.Operation, names: tuple[str, ...], shadow: bool, always: set[ir.
     return step
 
 
+def _online_dot(op: ir.Operation, names: tuple[str, ...], shadow: bool, always: set[ir.Value]) -> Step:
+    axes, multiply = _axes(op, names), _dot(op, names, shadow, always)
+
+    def step(points: Points, operands: list[Any]) -> tuple[Tensor, Tensor, Tensor]:
+        value, factor = _spread(operands[0], points, axes), operands[1]
+        largest = _extreme(value, axes, True)
+        power = torch.exp(value - largest)
+        product = multiply(points, [power.to(factor.dtype), factor])
+        return product, largest, power.sum(axes, keepdim=True)
+
+    return step
+
+
 def _rand(op: ir.Operation, names: tuple[str, ...], shadow: bool, always: set[ir.Value]) -> Step:
     kind, dtype = string(op.attributes["dist"]), value_dtype(op.results[0].type, shadow)
     generators = {"uniform": rng.uniform, "normal": rng.normal}
@@ -451,6 +464,7 @@ _OPS: dict[str, Callable[[ir.Operation, tuple[str, ...], bool, set[ir.Value]], S
     "fuse.dot": _dot,
     "fuse.index": _index,
     "fuse.load": _load,
+    "fuse.online_dot": _online_dot,
     "fuse.online_expectation": _online_expectation,
     "fuse.online_softmax": _online_softmax,
     "fuse.rand": _rand,

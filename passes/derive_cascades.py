@@ -1,0 +1,159 @@
+"""``derive-cascades``: two products, and what is between them, become one kernel that needs no whole row."""
+
+from typing import ClassVar
+
+from ..compiler.analysis.contraction.held import NARROW
+from ..compiler.analysis.contraction.tensor_cores import reason_to_sum
+from ..compiler.analysis.fusion.graph import GroupGraph
+from ..compiler.analysis.fusion.plan import Refusal
+from ..compiler.analysis.kernel.shape import KernelShape
+from ..compiler.analysis.tiling import product_rules
+from ..compiler.analysis.tiling.choice import NoTiling
+from ..compiler.analysis.tiling.held_rules import columns_in_a_loop
+from ..compiler.base.dataclass import dataclass
+from ..compiler.base.options import Products
+from ..compiler.base.remarks import Remarks
+from ..compiler.cost.hardware import Hardware
+from ..compiler.ir.kernel import LOOPED, Kernel
+from ..compiler.mlir import ir
+from .analysis_manager import Analyses, AnalysisManager
+from .combine_reductions import combine_softmax
+from .helpers.cascades import NotOnline, chain_of, derive
+from .helpers.fused_body import Rewrites
+from .helpers.fusing import groups_of
+from .helpers.group_kernel import group_kernel, plan_of_group
+from .helpers.program import Program
+from .materialize_fusion import MaterializeFusion
+from .pass_base import AnalysisPass, Numerics, hardware_of
+
+#: The name of a kernel that is made to see whether a chain runs on line.
+_TRIAL = "cascade"
+
+
+@dataclass(frozen=True)
+class DeriveCascades(AnalysisPass):
+    """A product, what is computed of its result, and a product that sums this along the columns of the first
+    become one kernel, where the columns may come in blocks: attention, which never has all scores.
+
+    Before::
+
+        %s = call @scores(%q, %k, %e0)          // "fuse.dot" over d
+        %m = call @amax(%s, %e1)                // and sub, exp, sum, div
+        ..
+        %o = call @values(%p, %v, %e9)          // "fuse.dot" over j
+
+    After::
+
+        %o = call @fused_scores_amax_values_0(%q, %k, %v, %e9)
+
+        %x = "fuse.dot"(%q, %k) {over = ["d3"]} : (bf16, bf16) -> f32
+        %t, %m, %l = "fuse.online_dot"(%x, %v) {over = ["d2"]} : (f32, bf16) -> (f32, f32, f32)
+        %o = arith.divf %t, %l : f32
+
+    ``passes/helpers/cascades.py`` says when columns may come in blocks, and why the sums are right.  The
+    tiling rule ``columns-in-a-loop`` cuts the kernel.  It is one candidate of fusion: no pair of these calls
+    pays, as the scores would still be stored.  ``fuse.looped`` marks the kernel, so that fusion keeps its
+    columns in a loop.
+
+    Does not fire where a whole row is needed first (rule ``whole-row``: the remark names the reduction),
+    where scores or probabilities are stored or read elsewhere (``stored``), where more than a softmax is
+    multiplied, such as the mask of a dropout (``weights``), on types that tensor cores do not multiply
+    (``types``), where several products are summed (``products``), where another call must run between
+    (``cycle``), where no block fits (``blocks``), of so few rows that ``expand-dots`` multiplies and sums
+    them (``few``), and where a program holds all columns (``held``), as in a narrow chain of two matrices.
+
+    ``products``: who computes products, as of ``choose-libraries``.  Nothing is derived unless it is
+    ``generated``.
+
+    Remarks: ``passed: cascade`` with the calls of each kernel, ``missed`` with one of these rules.
+    """
+
+    name: ClassVar[str] = "derive-cascades"
+    numerics: ClassVar[Numerics] = "precision"
+    preserves: ClassVar[Analyses] = (Program,)
+    hardware: str = "generic"
+    products: Products = "auto"
+
+    def run_with(self, module: ir.Module, remarks: Remarks, analyses: AnalysisManager) -> None:
+        if self.products != "generated":
+            return
+        hardware = hardware_of(self.hardware, self, module)
+        program, graph = analyses.get(Program), groups_of(analyses)
+        found = list[tuple[int, ...]]()
+        for last in graph.summaries:
+            chain = chain_of(graph, last)
+            if chain is None:
+                continue
+            reason = chain if isinstance(chain, NotOnline) else _reason(program, graph, chain, hardware)
+            nodes = [graph.deps.nodes[n] for n in ((last,) if isinstance(chain, NotOnline) else chain)]
+            said = "becomes one kernel" if reason is None else f"does not: {reason.message}"
+            remarks.add(
+                self.name,
+                "passed" if reason is None else "missed",
+                "cascade" if reason is None else reason.rule,
+                f"the chain of products that ends with {nodes[-1].name} {said}",
+                ops=tuple(n.name for n in nodes),
+                locations=tuple(n.location for n in nodes),
+            )
+            if reason is None and not isinstance(chain, NotOnline):
+                found.append(chain)
+        if not found:
+            return
+        for number, chain in enumerate(found):
+            for node in chain:
+                attributes = graph.deps.nodes[node].op.attributes
+                attributes["fuse.group"] = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), number)
+        before = set(program.functions)
+        analyses.keep_only((Program,))
+        MaterializeFusion().run_with(module, remarks, analyses)
+        for name in [n for n in program.functions if n not in before]:
+            kernel = program.functions[name]
+            derive(kernel, combine_softmax)
+            kernel.attributes[LOOPED] = ir.UnitAttr.get()
+            program.clean(kernel)
+
+
+def _reason(
+    program: Program, graph: GroupGraph, chain: tuple[int, ...], hardware: Hardware
+) -> NotOnline | None:
+    """Why a chain does not become a kernel: it is made, derived and cut on trial."""
+    nodes = {*chain}
+    escaping = frozenset(
+        r
+        for n in chain
+        for r, d in zip(graph.deps.nodes[n].results, graph.deps.nodes[n].destinations, strict=True)
+        if not nodes.issuperset(graph.deps.users[r]) or not graph.is_fresh(d)
+    )
+    plan = plan_of_group(graph, chain, escaping)
+    if isinstance(plan, Refusal):
+        return NotOnline("form", plan.message)
+    rewrites: Rewrites = {}
+    after = graph.deps.nodes[chain[-1]].callee
+    assert after is not None
+    trial = group_kernel(graph, plan, escaping, program.unique_name(_TRIAL), after, rewrites).kernel
+    try:
+        program.clean(trial)
+        return derive(trial, combine_softmax) or _uncut(trial, hardware)
+    finally:
+        trial.erase()
+
+
+def _uncut(kernel: ir.Operation, hardware: Hardware) -> NotOnline | None:
+    """Why no program goes through the columns of a kernel."""
+    subject = product_rules.Products(KernelShape.of(Kernel.of(kernel)))
+    summed = [reason_to_sum(subject.shape, op) for op in subject.shape.kernel.products]
+    if any(summed):
+        return NotOnline("few", next(reason.message for reason in summed if reason is not None))
+    try:
+        columns = subject.looped
+        if columns is None:
+            return NotOnline("form", "its products have no rows in common beside which columns are summed")
+        bound = subject.shape.bound(columns.dims)
+        batched = len(subject.classes) > len(subject.sides) + len(subject.summed)
+        if not batched and bound is not None and bound <= NARROW:
+            return NotOnline("held", f"a program holds all {bound} columns")
+        if columns_in_a_loop(subject, hardware) is None:
+            return NotOnline("held", "a program holds all columns")
+    except NoTiling as error:
+        return NotOnline("blocks", str(error))
+    return None

@@ -1,0 +1,268 @@
+// Two products, and what is between them, as one kernel that goes through the columns of the first one.
+// RUN: fuse-opt %s --pass-pipeline="builtin.module(derive-cascades{hardware=h200 products=generated})" --split-input-file | FileCheck %s
+// RUN: not fuse-opt %s --pass-pipeline="builtin.module(derive-cascades{hardware=h1000 products=generated})" --split-input-file 2>&1 | FileCheck %s --check-prefix=BAD
+// BAD: derive-cascades: unknown hardware 'h1000'
+// RUN: fuse-opt %s --pass-pipeline="builtin.module(derive-cascades{hardware=h200 products=generated})" --split-input-file --remarks=text 2>&1 >/dev/null | FileCheck %s --check-prefix=SAID
+
+// A softmax: its maximum and its sum are kept current, and the division comes last.
+// SAID: passed: derive-cascades: cascade
+// CHECK-LABEL: func.func @main
+// CHECK-COUNT-1: call @
+// CHECK-NOT: call @
+// CHECK: return
+// CHECK: fuse.looped
+// CHECK: %[[X:.*]] = "fuse.dot"({{.*}}) {over = ["d4"]}
+// CHECK-NOT: fuse.reduce
+// CHECK: %[[O:.*]]:3 = "fuse.online_dot"(%[[X]], %{{.*}}) {over = ["d3"]} : (f32, bf16) -> (f32, f32, f32)
+// CHECK: arith.divf %[[O]]#0, %[[O]]#2
+module attributes {fuse.device = "cuda:0"} {
+  func.func @main(%q: tensor<2x512x64xbf16>, %k: tensor<2x512x64xbf16>, %v: tensor<2x512x64xbf16>) -> tensor<2x512x64xbf16> {
+    %0 = "fuse.empty"() {syms = []} : () -> tensor<2x512x512xf32>
+    %1 = call @scores(%q, %k, %0) : (tensor<2x512x64xbf16>, tensor<2x512x64xbf16>, tensor<2x512x512xf32>) -> tensor<2x512x512xf32>
+    %2 = "fuse.empty"() {syms = []} : () -> tensor<2x512x512xbf16>
+    %3 = call @softmax(%1, %2) : (tensor<2x512x512xf32>, tensor<2x512x512xbf16>) -> tensor<2x512x512xbf16>
+    %4 = "fuse.empty"() {syms = []} : () -> tensor<2x512x64xbf16>
+    %5 = call @values(%3, %v, %4) : (tensor<2x512x512xbf16>, tensor<2x512x64xbf16>, tensor<2x512x64xbf16>) -> tensor<2x512x64xbf16>
+    return %5 : tensor<2x512x64xbf16>
+  }
+  func.func private @scores(%a: tensor<2x512x64xbf16>, %b: tensor<2x512x64xbf16>, %o: tensor<2x512x512xf32>) -> tensor<2x512x512xf32> attributes {fuse.kernel, fuse.dims = {d0 = "2", d1 = "512", d2 = "512", d3 = "64"}, fuse.ties = array<i64: 2>} {
+    %true = arith.constant true
+    %zero = arith.constant 0.0 : bf16
+    %x = "fuse.load"(%a, %true, %zero) {at = ["d0", "d1", "d3"]} : (tensor<2x512x64xbf16>, i1, bf16) -> bf16
+    %y = "fuse.load"(%b, %true, %zero) {at = ["d0", "d2", "d3"]} : (tensor<2x512x64xbf16>, i1, bf16) -> bf16
+    %s = "fuse.dot"(%x, %y) {over = ["d3"]} : (bf16, bf16) -> f32
+    %r = "fuse.store"(%o, %s, %true) {at = ["d0", "d1", "d2"], mode = "set"} : (tensor<2x512x512xf32>, f32, i1) -> tensor<2x512x512xf32>
+    return %r : tensor<2x512x512xf32>
+  }
+  func.func private @softmax(%a: tensor<2x512x512xf32>, %o: tensor<2x512x512xbf16>) -> tensor<2x512x512xbf16> attributes {fuse.kernel, fuse.dims = {d0 = "2", d1 = "512", d2 = "512"}, fuse.ties = array<i64: 1>} {
+    %true = arith.constant true
+    %zero = arith.constant 0.0 : f32
+    %x = "fuse.load"(%a, %true, %zero) {at = ["d0", "d1", "d2"]} : (tensor<2x512x512xf32>, i1, f32) -> f32
+    %m = "fuse.reduce"(%x) {kind = "max", over = ["d2"]} : (f32) -> f32
+    %c = arith.subf %x, %m : f32
+    %e = math.exp %c : f32
+    %l = "fuse.reduce"(%e) {kind = "sum", over = ["d2"]} : (f32) -> f32
+    %p = arith.divf %e, %l : f32
+    %h = arith.truncf %p : f32 to bf16
+    %r = "fuse.store"(%o, %h, %true) {at = ["d0", "d1", "d2"], mode = "set"} : (tensor<2x512x512xbf16>, bf16, i1) -> tensor<2x512x512xbf16>
+    return %r : tensor<2x512x512xbf16>
+  }
+  func.func private @values(%a: tensor<2x512x512xbf16>, %b: tensor<2x512x64xbf16>, %o: tensor<2x512x64xbf16>) -> tensor<2x512x64xbf16> attributes {fuse.kernel, fuse.dims = {d0 = "2", d1 = "512", d2 = "64", d3 = "512"}, fuse.ties = array<i64: 2>} {
+    %true = arith.constant true
+    %zero = arith.constant 0.0 : bf16
+    %x = "fuse.load"(%a, %true, %zero) {at = ["d0", "d1", "d3"]} : (tensor<2x512x512xbf16>, i1, bf16) -> bf16
+    %y = "fuse.load"(%b, %true, %zero) {at = ["d0", "d3", "d2"]} : (tensor<2x512x64xbf16>, i1, bf16) -> bf16
+    %s = "fuse.dot"(%x, %y) {over = ["d3"]} : (bf16, bf16) -> f32
+    %h = arith.truncf %s : f32 to bf16
+    %r = "fuse.store"(%o, %h, %true) {at = ["d0", "d1", "d2"], mode = "set"} : (tensor<2x512x64xbf16>, bf16, i1) -> tensor<2x512x64xbf16>
+    return %r : tensor<2x512x64xbf16>
+  }
+}
+
+// -----
+
+// What each score becomes by itself needs no fold: both products stay.
+// SAID: passed: derive-cascades: cascade
+// CHECK-LABEL: func.func @main
+// CHECK-COUNT-1: call @
+// CHECK-NOT: call @
+// CHECK: return
+// CHECK: "fuse.dot"({{.*}}) {over = ["d4"]}
+// CHECK: math.tanh
+// CHECK: "fuse.dot"({{.*}}) {over = ["d3"]}
+module attributes {fuse.device = "cuda:0"} {
+  func.func @main(%q: tensor<2x512x64xbf16>, %k: tensor<2x512x64xbf16>, %v: tensor<2x512x64xbf16>) -> tensor<2x512x64xbf16> {
+    %0 = "fuse.empty"() {syms = []} : () -> tensor<2x512x512xf32>
+    %1 = call @scores(%q, %k, %0) : (tensor<2x512x64xbf16>, tensor<2x512x64xbf16>, tensor<2x512x512xf32>) -> tensor<2x512x512xf32>
+    %2 = "fuse.empty"() {syms = []} : () -> tensor<2x512x512xbf16>
+    %3 = call @tanh(%1, %2) : (tensor<2x512x512xf32>, tensor<2x512x512xbf16>) -> tensor<2x512x512xbf16>
+    %4 = "fuse.empty"() {syms = []} : () -> tensor<2x512x64xbf16>
+    %5 = call @values(%3, %v, %4) : (tensor<2x512x512xbf16>, tensor<2x512x64xbf16>, tensor<2x512x64xbf16>) -> tensor<2x512x64xbf16>
+    return %5 : tensor<2x512x64xbf16>
+  }
+  func.func private @scores(%a: tensor<2x512x64xbf16>, %b: tensor<2x512x64xbf16>, %o: tensor<2x512x512xf32>) -> tensor<2x512x512xf32> attributes {fuse.kernel, fuse.dims = {d0 = "2", d1 = "512", d2 = "512", d3 = "64"}, fuse.ties = array<i64: 2>} {
+    %true = arith.constant true
+    %zero = arith.constant 0.0 : bf16
+    %x = "fuse.load"(%a, %true, %zero) {at = ["d0", "d1", "d3"]} : (tensor<2x512x64xbf16>, i1, bf16) -> bf16
+    %y = "fuse.load"(%b, %true, %zero) {at = ["d0", "d2", "d3"]} : (tensor<2x512x64xbf16>, i1, bf16) -> bf16
+    %s = "fuse.dot"(%x, %y) {over = ["d3"]} : (bf16, bf16) -> f32
+    %r = "fuse.store"(%o, %s, %true) {at = ["d0", "d1", "d2"], mode = "set"} : (tensor<2x512x512xf32>, f32, i1) -> tensor<2x512x512xf32>
+    return %r : tensor<2x512x512xf32>
+  }
+  func.func private @tanh(%a: tensor<2x512x512xf32>, %o: tensor<2x512x512xbf16>) -> tensor<2x512x512xbf16> attributes {fuse.kernel, fuse.dims = {d0 = "2", d1 = "512", d2 = "512"}, fuse.ties = array<i64: 1>} {
+    %true = arith.constant true
+    %zero = arith.constant 0.0 : f32
+    %x = "fuse.load"(%a, %true, %zero) {at = ["d0", "d1", "d2"]} : (tensor<2x512x512xf32>, i1, f32) -> f32
+    %p = math.tanh %x : f32
+    %h = arith.truncf %p : f32 to bf16
+    %r = "fuse.store"(%o, %h, %true) {at = ["d0", "d1", "d2"], mode = "set"} : (tensor<2x512x512xbf16>, bf16, i1) -> tensor<2x512x512xbf16>
+    return %r : tensor<2x512x512xbf16>
+  }
+  func.func private @values(%a: tensor<2x512x512xbf16>, %b: tensor<2x512x64xbf16>, %o: tensor<2x512x64xbf16>) -> tensor<2x512x64xbf16> attributes {fuse.kernel, fuse.dims = {d0 = "2", d1 = "512", d2 = "64", d3 = "512"}, fuse.ties = array<i64: 2>} {
+    %true = arith.constant true
+    %zero = arith.constant 0.0 : bf16
+    %x = "fuse.load"(%a, %true, %zero) {at = ["d0", "d1", "d3"]} : (tensor<2x512x512xbf16>, i1, bf16) -> bf16
+    %y = "fuse.load"(%b, %true, %zero) {at = ["d0", "d3", "d2"]} : (tensor<2x512x64xbf16>, i1, bf16) -> bf16
+    %s = "fuse.dot"(%x, %y) {over = ["d3"]} : (bf16, bf16) -> f32
+    %h = arith.truncf %s : f32 to bf16
+    %r = "fuse.store"(%o, %h, %true) {at = ["d0", "d1", "d2"], mode = "set"} : (tensor<2x512x64xbf16>, bf16, i1) -> tensor<2x512x64xbf16>
+    return %r : tensor<2x512x64xbf16>
+  }
+}
+
+// -----
+
+// Must not fire: the probabilities are a result.
+// SAID: missed: derive-cascades: stored
+// CHECK-LABEL: func.func @main
+// CHECK: call @scores
+// CHECK: call @softmax
+// CHECK: call @values
+module attributes {fuse.device = "cuda:0"} {
+  func.func @main(%q: tensor<2x512x64xbf16>, %k: tensor<2x512x64xbf16>, %v: tensor<2x512x64xbf16>) -> (tensor<2x512x64xbf16>, tensor<2x512x512xbf16>) {
+    %0 = "fuse.empty"() {syms = []} : () -> tensor<2x512x512xf32>
+    %1 = call @scores(%q, %k, %0) : (tensor<2x512x64xbf16>, tensor<2x512x64xbf16>, tensor<2x512x512xf32>) -> tensor<2x512x512xf32>
+    %2 = "fuse.empty"() {syms = []} : () -> tensor<2x512x512xbf16>
+    %3 = call @softmax(%1, %2) : (tensor<2x512x512xf32>, tensor<2x512x512xbf16>) -> tensor<2x512x512xbf16>
+    %4 = "fuse.empty"() {syms = []} : () -> tensor<2x512x64xbf16>
+    %5 = call @values(%3, %v, %4) : (tensor<2x512x512xbf16>, tensor<2x512x64xbf16>, tensor<2x512x64xbf16>) -> tensor<2x512x64xbf16>
+    return %5, %3 : tensor<2x512x64xbf16>, tensor<2x512x512xbf16>
+  }
+  func.func private @scores(%a: tensor<2x512x64xbf16>, %b: tensor<2x512x64xbf16>, %o: tensor<2x512x512xf32>) -> tensor<2x512x512xf32> attributes {fuse.kernel, fuse.dims = {d0 = "2", d1 = "512", d2 = "512", d3 = "64"}, fuse.ties = array<i64: 2>} {
+    %true = arith.constant true
+    %zero = arith.constant 0.0 : bf16
+    %x = "fuse.load"(%a, %true, %zero) {at = ["d0", "d1", "d3"]} : (tensor<2x512x64xbf16>, i1, bf16) -> bf16
+    %y = "fuse.load"(%b, %true, %zero) {at = ["d0", "d2", "d3"]} : (tensor<2x512x64xbf16>, i1, bf16) -> bf16
+    %s = "fuse.dot"(%x, %y) {over = ["d3"]} : (bf16, bf16) -> f32
+    %r = "fuse.store"(%o, %s, %true) {at = ["d0", "d1", "d2"], mode = "set"} : (tensor<2x512x512xf32>, f32, i1) -> tensor<2x512x512xf32>
+    return %r : tensor<2x512x512xf32>
+  }
+  func.func private @softmax(%a: tensor<2x512x512xf32>, %o: tensor<2x512x512xbf16>) -> tensor<2x512x512xbf16> attributes {fuse.kernel, fuse.dims = {d0 = "2", d1 = "512", d2 = "512"}, fuse.ties = array<i64: 1>} {
+    %true = arith.constant true
+    %zero = arith.constant 0.0 : f32
+    %x = "fuse.load"(%a, %true, %zero) {at = ["d0", "d1", "d2"]} : (tensor<2x512x512xf32>, i1, f32) -> f32
+    %m = "fuse.reduce"(%x) {kind = "max", over = ["d2"]} : (f32) -> f32
+    %c = arith.subf %x, %m : f32
+    %e = math.exp %c : f32
+    %l = "fuse.reduce"(%e) {kind = "sum", over = ["d2"]} : (f32) -> f32
+    %p = arith.divf %e, %l : f32
+    %h = arith.truncf %p : f32 to bf16
+    %r = "fuse.store"(%o, %h, %true) {at = ["d0", "d1", "d2"], mode = "set"} : (tensor<2x512x512xbf16>, bf16, i1) -> tensor<2x512x512xbf16>
+    return %r : tensor<2x512x512xbf16>
+  }
+  func.func private @values(%a: tensor<2x512x512xbf16>, %b: tensor<2x512x64xbf16>, %o: tensor<2x512x64xbf16>) -> tensor<2x512x64xbf16> attributes {fuse.kernel, fuse.dims = {d0 = "2", d1 = "512", d2 = "64", d3 = "512"}, fuse.ties = array<i64: 2>} {
+    %true = arith.constant true
+    %zero = arith.constant 0.0 : bf16
+    %x = "fuse.load"(%a, %true, %zero) {at = ["d0", "d1", "d3"]} : (tensor<2x512x512xbf16>, i1, bf16) -> bf16
+    %y = "fuse.load"(%b, %true, %zero) {at = ["d0", "d3", "d2"]} : (tensor<2x512x64xbf16>, i1, bf16) -> bf16
+    %s = "fuse.dot"(%x, %y) {over = ["d3"]} : (bf16, bf16) -> f32
+    %h = arith.truncf %s : f32 to bf16
+    %r = "fuse.store"(%o, %h, %true) {at = ["d0", "d1", "d2"], mode = "set"} : (tensor<2x512x64xbf16>, bf16, i1) -> tensor<2x512x64xbf16>
+    return %r : tensor<2x512x64xbf16>
+  }
+}
+
+// -----
+
+// Must not fire: the mean of a row is subtracted from each score, so the row is needed first.
+// SAID: missed: derive-cascades: whole-row{{.*}}fuse.reduce (sum) over
+// CHECK-LABEL: func.func @main
+// CHECK: call @scores
+// CHECK: call @center
+// CHECK: call @values
+module attributes {fuse.device = "cuda:0"} {
+  func.func @main(%q: tensor<2x512x64xbf16>, %k: tensor<2x512x64xbf16>, %v: tensor<2x512x64xbf16>) -> tensor<2x512x64xbf16> {
+    %0 = "fuse.empty"() {syms = []} : () -> tensor<2x512x512xf32>
+    %1 = call @scores(%q, %k, %0) : (tensor<2x512x64xbf16>, tensor<2x512x64xbf16>, tensor<2x512x512xf32>) -> tensor<2x512x512xf32>
+    %2 = "fuse.empty"() {syms = []} : () -> tensor<2x512x512xbf16>
+    %3 = call @center(%1, %2) : (tensor<2x512x512xf32>, tensor<2x512x512xbf16>) -> tensor<2x512x512xbf16>
+    %4 = "fuse.empty"() {syms = []} : () -> tensor<2x512x64xbf16>
+    %5 = call @values(%3, %v, %4) : (tensor<2x512x512xbf16>, tensor<2x512x64xbf16>, tensor<2x512x64xbf16>) -> tensor<2x512x64xbf16>
+    return %5 : tensor<2x512x64xbf16>
+  }
+  func.func private @scores(%a: tensor<2x512x64xbf16>, %b: tensor<2x512x64xbf16>, %o: tensor<2x512x512xf32>) -> tensor<2x512x512xf32> attributes {fuse.kernel, fuse.dims = {d0 = "2", d1 = "512", d2 = "512", d3 = "64"}, fuse.ties = array<i64: 2>} {
+    %true = arith.constant true
+    %zero = arith.constant 0.0 : bf16
+    %x = "fuse.load"(%a, %true, %zero) {at = ["d0", "d1", "d3"]} : (tensor<2x512x64xbf16>, i1, bf16) -> bf16
+    %y = "fuse.load"(%b, %true, %zero) {at = ["d0", "d2", "d3"]} : (tensor<2x512x64xbf16>, i1, bf16) -> bf16
+    %s = "fuse.dot"(%x, %y) {over = ["d3"]} : (bf16, bf16) -> f32
+    %r = "fuse.store"(%o, %s, %true) {at = ["d0", "d1", "d2"], mode = "set"} : (tensor<2x512x512xf32>, f32, i1) -> tensor<2x512x512xf32>
+    return %r : tensor<2x512x512xf32>
+  }
+  func.func private @center(%a: tensor<2x512x512xf32>, %o: tensor<2x512x512xbf16>) -> tensor<2x512x512xbf16> attributes {fuse.kernel, fuse.dims = {d0 = "2", d1 = "512", d2 = "512"}, fuse.ties = array<i64: 1>} {
+    %true = arith.constant true
+    %zero = arith.constant 0.0 : f32
+    %x = "fuse.load"(%a, %true, %zero) {at = ["d0", "d1", "d2"]} : (tensor<2x512x512xf32>, i1, f32) -> f32
+    %l = "fuse.reduce"(%x) {kind = "sum", over = ["d2"]} : (f32) -> f32
+    %p = arith.subf %x, %l : f32
+    %h = arith.truncf %p : f32 to bf16
+    %r = "fuse.store"(%o, %h, %true) {at = ["d0", "d1", "d2"], mode = "set"} : (tensor<2x512x512xbf16>, bf16, i1) -> tensor<2x512x512xbf16>
+    return %r : tensor<2x512x512xbf16>
+  }
+  func.func private @values(%a: tensor<2x512x512xbf16>, %b: tensor<2x512x64xbf16>, %o: tensor<2x512x64xbf16>) -> tensor<2x512x64xbf16> attributes {fuse.kernel, fuse.dims = {d0 = "2", d1 = "512", d2 = "64", d3 = "512"}, fuse.ties = array<i64: 2>} {
+    %true = arith.constant true
+    %zero = arith.constant 0.0 : bf16
+    %x = "fuse.load"(%a, %true, %zero) {at = ["d0", "d1", "d3"]} : (tensor<2x512x512xbf16>, i1, bf16) -> bf16
+    %y = "fuse.load"(%b, %true, %zero) {at = ["d0", "d3", "d2"]} : (tensor<2x512x64xbf16>, i1, bf16) -> bf16
+    %s = "fuse.dot"(%x, %y) {over = ["d3"]} : (bf16, bf16) -> f32
+    %h = arith.truncf %s : f32 to bf16
+    %r = "fuse.store"(%o, %h, %true) {at = ["d0", "d1", "d2"], mode = "set"} : (tensor<2x512x64xbf16>, bf16, i1) -> tensor<2x512x64xbf16>
+    return %r : tensor<2x512x64xbf16>
+  }
+}
+
+// -----
+
+// Must not fire: the probabilities are multiplied by what varies along the row.
+// SAID: missed: derive-cascades: weights
+// CHECK-LABEL: func.func @main
+// CHECK: call @scores
+// CHECK: call @dropped
+// CHECK: call @values
+module attributes {fuse.device = "cuda:0"} {
+  func.func @main(%q: tensor<2x512x64xbf16>, %k: tensor<2x512x64xbf16>, %v: tensor<2x512x64xbf16>) -> tensor<2x512x64xbf16> {
+    %0 = "fuse.empty"() {syms = []} : () -> tensor<2x512x512xf32>
+    %1 = call @scores(%q, %k, %0) : (tensor<2x512x64xbf16>, tensor<2x512x64xbf16>, tensor<2x512x512xf32>) -> tensor<2x512x512xf32>
+    %2 = "fuse.empty"() {syms = []} : () -> tensor<2x512x512xbf16>
+    %3 = call @dropped(%1, %2) : (tensor<2x512x512xf32>, tensor<2x512x512xbf16>) -> tensor<2x512x512xbf16>
+    %4 = "fuse.empty"() {syms = []} : () -> tensor<2x512x64xbf16>
+    %5 = call @values(%3, %v, %4) : (tensor<2x512x512xbf16>, tensor<2x512x64xbf16>, tensor<2x512x64xbf16>) -> tensor<2x512x64xbf16>
+    return %5 : tensor<2x512x64xbf16>
+  }
+  func.func private @scores(%a: tensor<2x512x64xbf16>, %b: tensor<2x512x64xbf16>, %o: tensor<2x512x512xf32>) -> tensor<2x512x512xf32> attributes {fuse.kernel, fuse.dims = {d0 = "2", d1 = "512", d2 = "512", d3 = "64"}, fuse.ties = array<i64: 2>} {
+    %true = arith.constant true
+    %zero = arith.constant 0.0 : bf16
+    %x = "fuse.load"(%a, %true, %zero) {at = ["d0", "d1", "d3"]} : (tensor<2x512x64xbf16>, i1, bf16) -> bf16
+    %y = "fuse.load"(%b, %true, %zero) {at = ["d0", "d2", "d3"]} : (tensor<2x512x64xbf16>, i1, bf16) -> bf16
+    %s = "fuse.dot"(%x, %y) {over = ["d3"]} : (bf16, bf16) -> f32
+    %r = "fuse.store"(%o, %s, %true) {at = ["d0", "d1", "d2"], mode = "set"} : (tensor<2x512x512xf32>, f32, i1) -> tensor<2x512x512xf32>
+    return %r : tensor<2x512x512xf32>
+  }
+  func.func private @dropped(%a: tensor<2x512x512xf32>, %o: tensor<2x512x512xbf16>) -> tensor<2x512x512xbf16> attributes {fuse.kernel, fuse.dims = {d0 = "2", d1 = "512", d2 = "512"}, fuse.ties = array<i64: 1>} {
+    %true = arith.constant true
+    %zero = arith.constant 0.0 : f32
+    %x = "fuse.load"(%a, %true, %zero) {at = ["d0", "d1", "d2"]} : (tensor<2x512x512xf32>, i1, f32) -> f32
+    %m = "fuse.reduce"(%x) {kind = "max", over = ["d2"]} : (f32) -> f32
+    %c = arith.subf %x, %m : f32
+    %e = math.exp %c : f32
+    %l = "fuse.reduce"(%e) {kind = "sum", over = ["d2"]} : (f32) -> f32
+    %p = arith.divf %e, %l : f32
+    %one = arith.constant 1.0 : f32
+    %i = "fuse.index"() {expr = "d2 mod 2"} : () -> i64
+    %w = arith.sitofp %i : i64 to f32
+    %q = arith.mulf %p, %w : f32
+    %h = arith.truncf %q : f32 to bf16
+    %r = "fuse.store"(%o, %h, %true) {at = ["d0", "d1", "d2"], mode = "set"} : (tensor<2x512x512xbf16>, bf16, i1) -> tensor<2x512x512xbf16>
+    return %r : tensor<2x512x512xbf16>
+  }
+  func.func private @values(%a: tensor<2x512x512xbf16>, %b: tensor<2x512x64xbf16>, %o: tensor<2x512x64xbf16>) -> tensor<2x512x64xbf16> attributes {fuse.kernel, fuse.dims = {d0 = "2", d1 = "512", d2 = "64", d3 = "512"}, fuse.ties = array<i64: 2>} {
+    %true = arith.constant true
+    %zero = arith.constant 0.0 : bf16
+    %x = "fuse.load"(%a, %true, %zero) {at = ["d0", "d1", "d3"]} : (tensor<2x512x512xbf16>, i1, bf16) -> bf16
+    %y = "fuse.load"(%b, %true, %zero) {at = ["d0", "d3", "d2"]} : (tensor<2x512x64xbf16>, i1, bf16) -> bf16
+    %s = "fuse.dot"(%x, %y) {over = ["d3"]} : (bf16, bf16) -> f32
+    %h = arith.truncf %s : f32 to bf16
+    %r = "fuse.store"(%o, %h, %true) {at = ["d0", "d1", "d2"], mode = "set"} : (tensor<2x512x64xbf16>, bf16, i1) -> tensor<2x512x64xbf16>
+    return %r : tensor<2x512x64xbf16>
+  }
+}

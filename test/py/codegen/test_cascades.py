@@ -1,0 +1,146 @@
+"""Attention spelled out, as one kernel that goes through its keys in blocks: as near to float64 as eager."""
+
+import math
+from collections.abc import Callable
+
+import pytest
+import torch
+from compiling import Compiled, check
+from torch import Tensor
+
+from fuse_mlir.compiler.driver.program import CompiledGraph
+
+FORCED = {"products": "generated", "attention": False, "interpret_level": "tiled", "cache": False}
+ROWS, KEYS, HEADS = 70, 90, 4
+
+
+def scores(q: Tensor, k: Tensor) -> Tensor:
+    return q @ k.transpose(-2, -1) * q.shape[-1] ** -0.5
+
+
+def positions(s: Tensor) -> tuple[Tensor, Tensor]:
+    return torch.arange(s.shape[-2])[:, None], torch.arange(s.shape[-1])
+
+
+def merged_heads(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+    o = torch.softmax(scores(q, k).float(), -1).to(v.dtype) @ v
+    return o.transpose(1, 2).reshape(q.shape[0], q.shape[2], -1)
+
+
+def alibi_window(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+    s = scores(q, k)
+    i, j = positions(s)
+    slopes = 2.0 ** -torch.arange(HEADS)[:, None, None]
+    s = 20 * torch.tanh((s - (slopes * (i - j)).to(s.dtype)) / 20)
+    return torch.where((i >= j) & (i - j < 24), s, -math.inf).softmax(-1) @ v
+
+
+def grouped(q: Tensor, k: Tensor, v: Tensor, bias: Tensor, mask: Tensor) -> Tensor:
+    k, v = (x[:, :2].repeat_interleave(HEADS // 2, 1) for x in (k, v))
+    return (scores(q, k) + bias).masked_fill(~mask, -math.inf).softmax(-1) @ v
+
+
+def gated_sigmoid(q: Tensor, k: Tensor, v: Tensor, gate: Tensor) -> Tensor:
+    return torch.sigmoid(scores(q, k[:, :1]) - 4) @ v[:, :1] * gate
+
+
+def drawn(*sizes: int) -> Tensor:
+    return torch.randn(*sizes, generator=torch.Generator().manual_seed(sum(sizes))).to(torch.bfloat16)
+
+
+def factors(rows: int = ROWS, keys: int = KEYS, summed: int = 40, made: int = 24) -> list[Tensor]:
+    return [drawn(2, HEADS, rows, summed), drawn(2, HEADS, keys, summed), drawn(2, HEADS, keys, made)]
+
+
+def refusals(graph: CompiledGraph) -> list[tuple[str, str]]:
+    return [(r.rule, r.message) for r in graph.remarks.items if r.pass_name == "derive-cascades"]
+
+
+def assert_derived(compiled: Compiled) -> None:
+    [graph] = compiled.graphs
+    assert [rule for rule, _ in refusals(graph)] == ["cascade"]
+    assert (graph.launches_after, graph.externs) == (1, 0)
+    [tiling] = [r.rule for r in graph.remarks.items if r.pass_name == "choose-tiling"]
+    assert tiling == "columns-in-a-loop"
+
+
+#: Of whole blocks and of others, with dims of heads that are a power of two and not.
+VARIANTS: dict[str, tuple[Callable[..., Tensor], list[Tensor]]] = {
+    "merged heads": (merged_heads, factors(64, 128, 32, 32)),
+    "ALiBi, soft cap, window": (alibi_window, factors()),
+    "grouped heads, bias, mask": (
+        grouped,
+        [*factors(), drawn(HEADS, 1, KEYS), torch.arange(ROWS)[:, None] % 7 != torch.arange(KEYS) % 5],
+    ),
+}
+
+
+@pytest.mark.parametrize("name", VARIANTS)
+def test_attention_is_one_kernel_and_right(name: str) -> None:
+    function, args = VARIANTS[name]
+    assert_derived(check(function, *args, **FORCED))
+
+
+def test_without_a_softmax_of_symbolic_lengths() -> None:
+    args = [*factors(100, 300), drawn(2, HEADS, 100, 24)]
+    for tensor, dim in ((args[0], 2), (args[1], 2), (args[2], 2), (args[3], 2)):
+        torch._dynamo.mark_dynamic(tensor, dim)
+    compiled = Compiled(gated_sigmoid, FORCED, dynamic=None)
+    for sizes in ((100, 300), (33, 5)):
+        some = [x[:, :, :n].contiguous() for x, n in zip(args, (*sizes, sizes[1], sizes[0]), strict=True)]
+        if sizes == (100, 300):
+            some = args
+        exact = gated_sigmoid(*(x.double() for x in some))
+        error, eager = ((f(*some).double() - exact).norm() for f in (compiled, gated_sigmoid))
+        assert error <= 1.05 * eager
+    assert_derived(compiled)
+
+
+def test_special_rows_are_those_of_eager() -> None:
+    """A row whose keys are all masked, whose first block is, with one key, NaN, an infinite score; a value
+    that no probability is above 0 for is multiplied by it, as eager does.
+    """
+
+    def masked(q: Tensor, k: Tensor, v: Tensor, bias: Tensor) -> Tensor:
+        return (scores(q, k) + bias).softmax(-1) @ v
+
+    q, k, v = factors(8, 80, 16, 16)
+    bias = torch.zeros(8, 80, dtype=torch.bfloat16)
+    bias[0], bias[1, :70] = -math.inf, -math.inf
+    bias[2], bias[2, 75] = -math.inf, 0
+    bias[3], bias[4, 3], bias[5, 79] = torch.finfo(bias.dtype).min, math.nan, math.inf
+    v[1, 0, 5, 3] = math.inf
+    compiled = Compiled(masked, FORCED)
+    found, eager = compiled(q, k, v, bias), masked(q, k, v, bias)
+    assert_derived(compiled)
+    torch.testing.assert_close(found, eager, equal_nan=True, rtol=0.02, atol=0.01)
+    assert found[:, :, 0].isnan().all()
+    assert torch.equal(found[:, 1:, 2], v[:, 1:, 75])
+
+
+def test_what_needs_whole_rows_says_so() -> None:
+    q, k, v = factors(32, 256, 16, 16)
+    mask = torch.rand(32, 256, generator=torch.Generator().manual_seed(0)) > 0.1
+
+    def stored(q: Tensor, k: Tensor, v: Tensor) -> tuple[Tensor, Tensor]:
+        p = scores(q, k).softmax(-1)
+        return p @ v, p
+
+    def normed(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+        s = scores(q, k).float()
+        return (s - s.mean(-1, keepdim=True)).to(v.dtype) @ v
+
+    def dropped(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+        return (scores(q, k).softmax(-1) * mask) @ v
+
+    for function, rule, text in (
+        (stored, "stored", "is stored, or read elsewhere"),
+        (normed, "whole-row", "fuse.reduce (sum)"),
+        (dropped, "weights", "more than the exponentials"),
+    ):
+        compiled = check(function, q, k, v, **FORCED)
+        [(found, message)] = refusals(compiled.graphs[0])
+        assert found == rule
+        assert text in message
+    [graph] = check(merged_heads, q, k, v, **FORCED, rounding="eager").graphs
+    assert refusals(graph) == []
