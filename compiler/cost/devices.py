@@ -109,25 +109,29 @@ def device_hardware(properties: Any, named: str | None = None) -> Hardware:
 
 
 def capability_hardware(capability: int) -> Hardware:
-    """A model for any GPU of a capability, 90 for 9.0: the smallest that was measured, or else what all of
-    its architecture have.
+    """A model for any GPU of a capability, 90 for 9.0: the one of them with the least bandwidth, or else what
+    all of its architecture have.
     """
-    if capability in _MEASURED:
-        return _model(_MEASURED[capability])
+    of_it = [gpu for gpu in map(_model, models()) if gpu.capability == divmod(capability, 10)]
+    if of_it:
+        return min(of_it, key=lambda gpu: gpu.bandwidth)
     shared = _SHARED.get(capability, 99) * 1024
     return with_settings(_model("generic"), {"shared_bytes": shared, "descriptors": capability >= 90})
 
 
-#: Models that were measured, by capability, and KiB of shared memory that a program of others can have.
-_MEASURED = {80: "a100", 90: "h100"}
-_SHARED = {87: 163, 100: 227, 103: 227, 110: 227}
+#: KiB of shared memory that a program can have, by capability, where it is not 99 and no model says it.
+_SHARED = {87: 163, 103: 227, 110: 227}
+
+
+#: A word of the name of a device that has less than what its other words say.
+_LESS = frozenset({"laptop", "max"})
 
 
 def _model_name(properties: Any) -> str:
     """The model that has a word of the device's name, and its capability."""
     capability = (properties.major, properties.minor)
     words = set(re.findall(r"[a-z0-9]+", properties.name.lower()))
-    known = (gpu for gpu in map(_model, models()) if gpu.capability == capability)
+    known = (gpu for gpu in map(_model, models()) if gpu.capability == capability and not words & _LESS)
     return next((gpu.name for gpu in known if not words.isdisjoint(gpu.words)), "generic")
 
 

@@ -29,6 +29,10 @@ class Link:
 #: links of 20.  These and the limits of LL are those of NCCL's tuning model; networks have 400 and 200 Gbit/s
 #: for each GPU.
 NVLINK4, NVLINK3 = Link(256.0, 50.0, 141.0, 45.0), Link(12 * 20.0, 25.0, 87.7, 22.5)
+#: By data sheets: 18 links of 50 GB/s, and 7 of 64 to the other GPUs of a host; PCI Express with 16 lanes, of
+#: versions 4 and 5, through the host.  LL reaches half of a link.
+NVLINK5, XGMI = Link(18 * 50.0, 50.0, 141.0, 45.0), Link(7 * 64.0, 50.0, 141.0, 45.0)
+PCIE4, PCIE5 = Link(24.0, 12.5, 12.0, 11.0), Link(48.0, 25.0, 24.0, 22.5)
 
 
 #: Scalar operations that a multiprocessor issues in a clock.

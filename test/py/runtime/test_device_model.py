@@ -9,7 +9,7 @@ from made_up_gpu import CARDS, card, made_up_gpu
 
 import fuse_mlir
 from fuse_mlir.compiler.base.errors import UnsupportedDevice
-from fuse_mlir.compiler.cost.devices import hardware_named, models, with_settings
+from fuse_mlir.compiler.cost.devices import capability_hardware, hardware_named, models, with_settings
 from fuse_mlir.compiler.cost.hardware import Hardware
 from fuse_mlir.compiler.driver.program_cache import program_key
 from fuse_mlir.compiler.frontend.importer import state
@@ -27,6 +27,9 @@ CAPABILITIES = {
     "NVIDIA A10G": (8, 6),
     "NVIDIA L4": (8, 9),
     "NVIDIA GeForce RTX 4090": (8, 9),
+    "NVIDIA GeForce RTX 4090 Laptop GPU": (8, 9),
+    "NVIDIA GeForce RTX 4080": (8, 9),
+    "NVIDIA L40S": (8, 9),
     "NVIDIA B200": (10, 0),
     "NVIDIA GeForce RTX 5090": (12, 0),
 }
@@ -59,6 +62,35 @@ def test_limits_are_those_of_the_device(name: str) -> None:
         assert found.descriptors == (told.major >= 9)
 
 
+@pytest.mark.parametrize(
+    ("name", "model", "bandwidth", "tflops"),
+    [
+        ("NVIDIA L4", "l4", 300, 121),
+        ("NVIDIA L40S", "l40s", 864, 362),
+        ("NVIDIA GeForce RTX 4090", "rtx4090", 1008, 165),
+        ("NVIDIA GeForce RTX 5090", "rtx5090", 1792, 210),
+        ("NVIDIA B200", "b200", 8000, 2250),
+    ],
+)
+def test_a_card_that_nobody_measured_has_its_data_sheet(
+    name: str, model: str, bandwidth: int, tflops: int
+) -> None:
+    found = model_of(name)
+    assert (found.name, found.bandwidth, found.tensor_tflops) == (model, bandwidth, tflops)
+    assert found is hardware_named(model) and found.rates_of == "h100"
+
+
+@pytest.mark.parametrize(
+    ("capability", "name", "shared"),
+    [(80, "a100", 163), (86, "generic", 99), (87, "generic", 163), (89, "l4", 99), (90, "h100", 227),
+     (100, "b200", 227), (103, "generic", 227), (120, "rtx5090", 99), (121, "generic", 99)],
+)  # fmt: skip
+def test_a_capability_has_the_smallest_of_its_models(capability: int, name: str, shared: int) -> None:
+    found = capability_hardware(capability)
+    assert (found.name.split(":")[0], found.shared_bytes) == (name, shared * 1024)
+    assert found.descriptors == (capability >= 90)
+
+
 def test_a_part_of_a_name_is_no_model() -> None:
     found = model_of("NVIDIA RTX A1000")
     assert (found.name.split(":")[0], found.bandwidth) == ("generic", 192)
@@ -74,10 +106,9 @@ def test_a_slice_has_the_figures_of_its_gpu_and_its_own_limits() -> None:
 @pytest.mark.parametrize(
     ("name", "bandwidth", "tflops"),
     [
-        ("NVIDIA L4", 300, 121),  # the data sheet: 300 GB/s, 121 TFLOP/s without sparsity
-        ("NVIDIA GeForce RTX 4090", 1008, 330),  # 1008 GB/s, 330 TFLOP/s that are summed in float16
-        ("NVIDIA B200", 8184, 2382),  # 8 TB/s, 2250 TFLOP/s at a lower clock
-        ("NVIDIA GeForce RTX 5090", 1792, 419),
+        ("NVIDIA GeForce RTX 4080", 717, 195),  # 717 GB/s, 195 TFLOP/s that are summed in float16
+        ("NVIDIA GeForce RTX 4090 Laptop GPU", 576, 159),
+        ("NVIDIA A10G", 600, 140),
     ],
 )
 def test_figures_of_other_cards_are_derived_from_their_clocks(name: str, bandwidth: int, tflops: int) -> None:
@@ -86,13 +117,13 @@ def test_figures_of_other_cards_are_derived_from_their_clocks(name: str, bandwid
 
 
 def test_a_driver_that_tells_no_clock_leaves_the_generic_figures() -> None:
-    told = card("NVIDIA L4", (8, 9))
+    told = card("NVIDIA GeForce RTX 4080", (8, 9))
     told.clock_rate = told.memory_clock_rate = 0
     del told.memory_bus_width
     with mock.patch.object(torch.cuda, "get_device_properties", lambda device=None: told):
         found = hardware_named(device_model.hardware_name(0))
     generic = hardware_named("generic")
-    assert (found.bandwidth, found.clock, found.sm_count) == (generic.bandwidth, generic.clock, 58)
+    assert (found.bandwidth, found.clock, found.sm_count) == (generic.bandwidth, generic.clock, 76)
 
 
 def test_the_name_of_a_model_is_its_text() -> None:
@@ -105,7 +136,7 @@ def test_the_name_of_a_model_is_its_text() -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("h300", "unknown hardware 'h300': expected one of a100, generic, h100, h200"),
+        ("h300", "unknown hardware 'h300': expected one of a100, b200, generic, h100, "),
         ("h100:cores=4", "hardware 'h100' has no 'cores': expected one of sm_count, "),
         ("h100:words=a", "hardware 'h100' has no 'words'"),
         ("h100:sm_count", "the hardware's 'sm_count' is a int, got ''"),
