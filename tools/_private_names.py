@@ -142,7 +142,8 @@ PRIVATE_NAMES: tuple[Names, ...] = (
     ),
     Names(
         "torch.ops",
-        "_c10d_functional.wait_tensor.default aten._assert_async.msg"
+        "_c10d_functional.wait_tensor.default aten._assert_async.msg aten._linalg_check_errors.default"
+        " aten._safe_softmax aten._scaled_dot_product_flash_attention_for_cpu"
         " aten._assert_scalar.default aten._conj.default"
         " aten._local_scalar_dense.default"
         " aten._to_copy.default aten._unsafe_index.Tensor aten._unsafe_index_put.default"

@@ -19,13 +19,24 @@ def ordered_graph(node: fx.Node) -> fx.Graph | None:
     """
     if not is_ordered(node) or not isinstance(node.args[1], fx.Node):
         return None
-    held = node.args[1]
-    value: Any = held.meta.get("val")  # a placeholder's, where a group is inside a group
-    if held.op == "get_attr":
+    held = _held_graph(node.args[1])
+    if held is None:
+        return None
+    for inside, given in zip(held.graph.find_nodes(op="placeholder"), node.args[2:], strict=False):
+        inner = _held_graph(given) if isinstance(given, fx.Node) else None
+        if inner is not None:
+            inside.meta.setdefault("val", inner)  # a group inside a group; torch 2.11 does not say it
+    return held.graph
+
+
+def _held_graph(node: fx.Node) -> fx.GraphModule | None:
+    """The graph that a node stands for; None for a node of any other value."""
+    value: Any = node.meta.get("val")  # a placeholder's, where a group is inside a group
+    if node.op == "get_attr":
         value = node.graph.owning_module
-        for part in str(held.target).split("."):
+        for part in str(node.target).split("."):
             value = getattr(value, part)
-    return value.graph if isinstance(value, fx.GraphModule) else None
+    return value if isinstance(value, fx.GraphModule) else None
 
 
 def make_inside(group: fx.Node, argument: fx.Node, allowed: Callable[[fx.Node], bool]) -> None:

@@ -42,7 +42,7 @@ def _embedding_bag(
         return NotImplemented
     if per_sample_weights is not None and (mode != _SUM or per_sample_weights.dtype != weight.dtype):
         return NotImplemented
-    bags = offsets.size(0) - bool(include_last_offset)
+    bags = offsets.size(0) - int(include_last_offset)
     segments, real = _segments(indices, offsets, bags, padding_idx)
     if weight.device.type == "cpu" and offsets.size(0):
         _aten._assert_async.msg(offsets[0] == 0, _FIRST)

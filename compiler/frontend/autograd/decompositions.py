@@ -14,12 +14,13 @@ from types import ModuleType
 from typing import Any
 
 import torch
+from torch.fx.node import has_side_effect
 from torch.utils._python_dispatch import _disable_current_modes
 
 from ...base.options import Random
-from ...fx.eager_dtypes import computed_in, lacks_kernel
+from ...fx.eager_dtypes import computed_in, holds, lacks_kernel
 from ...fx.table import draws
-from . import bags, distances, fake_quantize, histograms, lists, paddings, segments
+from . import bags, cpu_attention, distances, fake_quantize, histograms, lists, paddings, segments
 
 #: reason -> packets of ``torch.ops.aten``.
 GROUPS: dict[str, tuple[str, ...]] = {
@@ -60,7 +61,7 @@ GROUPS: dict[str, tuple[str, ...]] = {
         "float_power", "_euclidean_dist", "linalg_cross",
     ),
     "an index or a scatter of the general form": (
-        "embedding_dense_backward", "index_copy", "index_fill", "take", "put",
+        "embedding_dense_backward", "index_copy", "take", "put",
         "_unsafe_index_put", "_unsafe_masked_index", "_unsafe_masked_index_put_accumulate", "select_backward",
         "slice_backward", "diagonal_backward", "unfold_backward", "value_selecting_reduction_backward",
         "max_unpool2d", "max_unpool3d",
@@ -90,13 +91,16 @@ GROUPS: dict[str, tuple[str, ...]] = {
 }  # fmt: skip
 
 #: Packets that are decomposed where autograd records the graph, so that the cut between forward and
-#: backward graph may lie inside.  Elsewhere the importer builds them: AOTAutograd traces one op instead of
-#: ten, and every rewrite and pass looks at fewer.
-FOR_GRADIENTS = ("native_layer_norm",)
+#: backward graph may lie inside, or since only backward reads what is wrong of them.  Elsewhere the importer
+#: builds them: AOTAutograd traces one op instead of ten, and every rewrite and pass looks at fewer.
+FOR_GRADIENTS = ("native_layer_norm", "_scaled_dot_product_flash_attention_for_cpu")
 
 #: Ops that decompositions call, always on fresh tensors, although their schema may write.
 INNER = ("_native_batch_norm_legit.default",)
 
+
+#: Without a result, torch 2.11's dead-code elimination would drop it, and a singular matrix pass unseen.
+has_side_effect(torch.ops.aten._linalg_check_errors.default)
 
 #: What eager says of an assertion without a message.
 NO_MESSAGE = "Expected Tensor with single nonzero value, but got zero"
@@ -136,6 +140,20 @@ def _weight_norm_backward(
     return of_v.to(v.dtype).contiguous(), (along * inverse).to(g.dtype)
 
 
+def _index_fill(x: torch.Tensor, dim: int, index: torch.Tensor, value: Any) -> Any:
+    """``x`` with ``value``, a number or a 0-d tensor, at ``index`` of ``dim``; strides are a clone's."""
+    if index.dtype != torch.int64 or index.dim() > 1 or (isinstance(value, torch.Tensor) and value.dim()):
+        return NotImplemented  # eager says what is wrong
+    if isinstance(value, bool | int | float) and not holds(x.dtype, value):
+        return NotImplemented
+    if not isinstance(value, torch.Tensor):
+        value = torch.scalar_tensor(value, dtype=x.dtype, device=x.device)
+    rows = x.unsqueeze(0) if x.dim() == 0 else x
+    at = [None] * (dim % rows.dim()) + [index]
+    result = torch.ops.aten.index_put(rows, at, value.to(x.dtype))
+    return result.squeeze(0) if x.dim() == 0 else result
+
+
 def _addmv(
     x: torch.Tensor, matrix: torch.Tensor, vector: torch.Tensor, *, beta: Any = 1, alpha: Any = 1
 ) -> Any:
@@ -153,11 +171,14 @@ def _addmv(
 #: no result and no effect that torch's dead-code elimination knows of, so AOTAutograd drops it.  Torch's
 #: partitioner does not know that a log-sigmoid may be computed again: whole, its result would be saved for
 #: backward, or what is made of it.  Torch's function makes a 0-d tensor of zero, which would be saved too.
+#: Torch 2.11's own `index_fill` copies into a new tensor, which the same torch takes for a graph that writes.
 #: For weight normalisation, torch's function rounds the norms to half, and there is none of the gradient: a
 #: sum of each row, and pointwise work.
 OWN: dict[str, Callable[..., Any]] = {
     "_assert_async.default": _assert_with_message,
     "addmv.default": _addmv,
+    "index_fill.int_Scalar": _index_fill,
+    "index_fill.int_Tensor": _index_fill,
     "log_sigmoid_forward.default": _log_sigmoid,
     "_weight_norm_interface.default": _weight_norm,
     "_weight_norm_interface_backward.default": _weight_norm_backward,
@@ -167,6 +188,7 @@ OWN: dict[str, Callable[..., Any]] = {
     **distances.DECOMPOSITIONS,
     **segments.DECOMPOSITIONS,
     **bags.DECOMPOSITIONS,
+    **cpu_attention.DECOMPOSITIONS,
     **histograms.DECOMPOSITIONS,
 }
 

@@ -1,5 +1,8 @@
 """Ops that torch's decompositions make generated ones of, or would make wrong ones of."""
 
+import math
+from unittest import mock
+
 import pytest
 import torch
 from compiling import Compiled
@@ -7,6 +10,7 @@ from lowering import check_training
 from torch.nn import functional as F
 from versions import TORCH
 
+from fuse_mlir.compiler.frontend.autograd import cpu_attention
 from fuse_mlir.compiler.frontend.autograd.decompositions import decomposition_table
 
 
@@ -41,6 +45,30 @@ def test_multilabel_margin_loss():
     """Target classes after the -1 that ends a row do not count, as torch's decomposition has it at first."""
     target = torch.tensor([[1, 2, -1, 0, 0, 0], [0, -1, 3, 3, 3, 3]])
     check_training(F.multilabel_margin_loss, given(2, 6), target, table=decomposition_table())
+
+
+def test_attention_of_float64_on_a_cpu():
+    """Where torch's fake kernel says that the sums are float32: in torch 2.11, and here everywhere."""
+    op = torch.ops.aten._scaled_dot_product_flash_attention_for_cpu
+    q, k, v = given(3, 2, 3, 5, 4).double().unbind()
+    hidden = torch.zeros(5, 5).double()
+    hidden[1], hidden[2, 3] = -math.inf, 2
+    across = q.transpose(1, 2).contiguous().transpose(1, 2)
+    calls = (
+        (lambda q: op(q, k, v, is_causal=True, scale=0.3), across),
+        (lambda q: op(q, k, v, attn_mask=hidden), q),
+    )
+    with mock.patch.object(cpu_attention, "_misstated", lambda: True):
+        for call, query in calls:
+            compiled, results = Compiled(call), []
+            for f in (compiled, call):
+                taken = query.clone().requires_grad_()
+                result, sums = f(taken)
+                results.append([result, sums, *torch.autograd.grad(result.sin().sum(), taken)])
+            for found, expected in zip(*results, strict=True):
+                torch.testing.assert_close(found, expected)
+                assert found.stride() == expected.stride()
+            assert not any("for_cpu.default" in str(graph.module) for graph in compiled.graphs)
 
 
 def quantised_there_and_back(axis):

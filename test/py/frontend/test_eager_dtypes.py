@@ -101,7 +101,7 @@ PAIRS = [
 @pytest.mark.parametrize(("dtype", "number"), PAIRS)
 @pytest.mark.parametrize("op", NUMBERS)
 def test_numbers_that_a_dtype_cannot_hold(request, op, number, dtype):
-    if dtype == "half" and number in (-1e9, 2**40) and op in ("index_fill", "addr"):
+    if dtype == "half" and number in (-1e9, 2**40) and op == "addr":
         request.applymarker(UNSEEN)
     check(lambda x: NUMBERS[op](x, number), GIVEN[dtype])
 

@@ -320,6 +320,24 @@ def test_decomposed():
         check_training(function, X, I, table=TABLE)
 
 
+def test_what_is_filled_at_an_index_lies_as_a_clone():
+    """Torch 2.11's own function copies into a new tensor, which its check of functional graphs refuses."""
+    x, at = X[0], torch.tensor([-1, 0, 0])
+
+    def filled(x, number):
+        written = x + 0
+        written.index_fill_(-1, at, 9.0)
+        return written, x.index_fill(0, at[0], number), x.index_fill(-1, at, 2.5), x.index_fill(0, at[:0], 1)
+
+    compiled = Compiled(filled)
+    for laid in (x, x.t(), x[:, :1].expand(x.shape), X.flatten()[::2], x.half(), x[0, 0]):
+        results = [f(laid, torch.tensor(7.0, dtype=torch.float64)) for f in (compiled, filled)]
+        for found, expected in zip(*results, strict=True):
+            torch.testing.assert_close(found, expected, rtol=0, atol=0)
+            assert found.stride() == expected.stride()
+    assert [graph.fallbacks for graph in compiled.graphs] == [[]] * len(compiled.graphs)
+
+
 #: Scatters: lowered, decomposed, or why not.
 CORE = {
     "aten.index_put.default": "lowered",

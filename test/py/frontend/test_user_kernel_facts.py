@@ -11,6 +11,7 @@ from compiling import Compiled
 from effectful_kernels import tl, triton
 from torch._subclasses.fake_tensor import FakeTensorMode
 from user_kernels import opaque_kernels
+from versions import TORCH
 
 from fuse_mlir.compiler.frontend.user_kernels.analysed_facts import facts_of
 from fuse_mlir.compiler.frontend.user_kernels.facts import _capability
@@ -169,7 +170,8 @@ def test_other_backends_get_torchs_answer():
 
     table = triton_kernel_wrap.kernel_side_table
     numbers = table.add_kernel(kernels.pure_kernel), table.add_constant_args({"n": 64, "block": 64})
-    with mock.patch.object(triton_kernel_wrap, "identify_accessed_tensors", torch_finds):
+    asks = "identify_mutated_tensors" if TORCH < (2, 13) else "identify_accessed_tensors"
+    with mock.patch.object(triton_kernel_wrap, asks, torch_finds):
         with user_kernel_facts():
             assert triton_kernel_wrap.get_mutated_tensors(*numbers, {"x": X}, {}) == []
         assert asked == []

@@ -18,6 +18,7 @@ from compiling import Compiled, cloned
 from hypothesis import strategies as st
 from torch import Tensor
 from torch.nn import functional as F
+from versions import TORCH
 
 from fuse_mlir.compiler.frontend.importer import extern
 
@@ -61,6 +62,8 @@ OPS: dict[str, tuple[tuple[str, str, str], Callable[[Tensor, Tensor, Tensor], Te
     "fp8": (("mk", "nk", ""), lambda x, y, c: _scaled(x, y, c.abs(), c.abs() + 1)),
     "fp8 by row": (("mk", "nk", "mn"), lambda x, y, c: _scaled(x, y, c[:, :1].abs(), c[:1].abs())),
 }
+if TORCH < (2, 13):
+    del OPS["fp8 by row"]  # eager has no such product on a CPU
 #: Those that are reductions of pointwise products, not products of matrices.
 REDUCTIONS = ("mv", "dot")
 #: The types of factors, of what is added or scales, and of all else, of ops that multiply bytes.

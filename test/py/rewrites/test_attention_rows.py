@@ -11,6 +11,7 @@ from fresh_seeds import seeds
 from random_masks import MaskProgram, difference
 from torch import Tensor
 from torch.nn import functional as F
+from versions import TORCH
 
 from fuse_mlir.compiler.rewrites.captured import attention
 
@@ -146,7 +147,8 @@ def test_gradients_under_one_row_of_numbers(dtype):
                 assert any(torch.allclose(found, want, close, close, equal_nan=True) for want in wanted), (
                     value
                 )
-    assert fused(compiled) == 1
+    made_of_others = dtype == torch.float64 and TORCH < (2, 13)  # frontend/autograd/cpu_attention.py
+    assert fused(compiled) == (0 if made_of_others else 1)
 
 
 def test_the_gradient_under_rows_that_are_data_stays_as_written():

@@ -3,6 +3,7 @@
 import pytest
 import torch
 from compiling import Compiled
+from versions import TORCH
 
 from fuse_mlir.compiler.rewrites.graph.effect_tokens import drop_tokens
 
@@ -35,8 +36,11 @@ def test_tokens_go():
     compiled = Compiled(torch.linalg.inv)
     compiled(matrix)
     [graph] = compiled.graphs
-    [remark] = [r for r in graph.remarks.items if r.pass_name == "effect-tokens"]
-    assert remark.numbers == (("count", 1),) and "_linalg_check_errors_default" in remark.ops[0]
+    remarks = [r for r in graph.remarks.items if r.pass_name == "effect-tokens"]
+    assert len(remarks) == (TORCH >= (2, 13)), "torch 2.11 gives this op no token"
+    for remark in remarks:
+        assert remark.numbers == (("count", 1),) and "_linalg_check_errors_default" in remark.ops[0]
+    assert "_linalg_check_errors" in str(graph.module)
     assert "with_effects" not in str(graph.module)
 
 

@@ -12,6 +12,7 @@ from torch._inductor.fx_passes.control_dependencies import preserve_node_orderin
 from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.utils._ordered_set import OrderedSet
 from user_kernels import triton_without_a_gpu
+from versions import TORCH
 
 from fuse_mlir.compiler.rewrites.graph.mutating_calls import write_calls_in_place
 
@@ -126,7 +127,8 @@ def test_a_kernel_in_a_branch_fuses_and_copies_nothing():
         "scan_combine_graph_0.add_kernel",
     ]
     found, _ = names(in_a_region, X, TRUE)
-    assert found == ["repeated_subgraph0.fused_sin_add_kernel_cos"] * 2
+    second = 1 if TORCH < (2, 13) else 0  # torch 2.11 makes a graph of each call
+    assert found == [f"repeated_subgraph{n}.fused_sin_add_kernel_cos" for n in (0, second)]
 
 
 def test_a_kernel_in_a_branch_fuses_for_symbolic_sizes():

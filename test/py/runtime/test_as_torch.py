@@ -8,11 +8,13 @@ from compiling import Compiled
 from made_up_gpu import made_up_gpu
 from torch import nn
 from torch.fx import Graph, GraphModule
+from versions import TORCH
 
 from fuse_mlir.compiler.fx.saved_strides import result_strides
 from fuse_mlir.compiler.runtime.as_torch import run_as_torch
 
 X = torch.linspace(-3, 3, 12).reshape(3, 4)
+QUANTISED = pytest.mark.skipif(TORCH < (2, 13), reason="Dynamo of torch 2.11 has no fake quantised tensors")
 
 
 def to_meta(x):
@@ -29,6 +31,7 @@ def test_tensors_on_meta():
     assert Compiled(torch.sin)(X.to("meta")).device.type == "meta"
 
 
+@QUANTISED
 @pytest.mark.filterwarnings("ignore:.*quantized tensor creation functions.*")
 def test_quantised_tensors(caplog):
     caplog.set_level(logging.WARNING, "fuse_mlir")
@@ -40,6 +43,7 @@ def test_quantised_tensors(caplog):
     assert str(graph.module).startswith("module")
 
 
+@QUANTISED
 @pytest.mark.filterwarnings("ignore:.*quantized tensor creation functions.*")
 def test_strict_refuses():
     with pytest.raises(Exception, match="has elements of a quantised type"):
