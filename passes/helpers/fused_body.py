@@ -121,7 +121,10 @@ class Body:
             raise PassError(
                 f"a tensor is stored as {value.type} and loaded as {op.results[0].type}", op.location
             )
-        if is_true(guard):
+        behind = instance.guard is not None and self.plan.instances[source].guard == instance.guard
+        if (
+            is_true(guard) or behind
+        ):  # behind the same guard as this copy, which is asked for where that is read
             return value
         other = values[operands[2]]
         select = ir.Operation.create(

@@ -45,6 +45,9 @@ from .space import Spaces, bijective, solved
 
 #: Loaded indices in the dims of instances are called i1000, i1001, ..; those of one load i0, i1, ..
 _FIRST_NAME = 1000
+#: As many copies of members may a plan have: more than the rule ``recompute`` lets through.  Each read with a
+#: guard of its own has a copy of its own: the steps of a padded stencil double them at each step back.
+_MOST_COPIES = 1024
 
 
 def plan_group(members: Sequence[Member], escaping: frozenset[int], facts: Facts) -> FusionPlan | Refusal:
@@ -205,7 +208,7 @@ class _Planner:
         mappings: dict[tuple, list[tuple[_Reader, Solution]]] = {}
         for reader in readers:
             solution = self.invert(member, reader)
-            key = (items(solution.mapping), None if solution.inside else (reader.instance, reader.position))
+            key = (items(solution.mapping), None if solution.inside else self.guard(reader))
             mappings.setdefault(key, []).append((reader, solution))
         joined = self.combine(member, mappings, extents)
         if joined is not None:
@@ -229,6 +232,14 @@ class _Planner:
             guarded = read.guarded or instance.guard is not None
             found.append(_Reader(index, position, write, guarded, at))
         return found
+
+    def guard(self, reader: _Reader) -> tuple[int, int]:
+        """The read whose guard holds where this one is: itself, or what a copy without guards of its own is
+        behind.  So all that such a copy reads shares one guard, and is copied once.
+        """
+        instance = self.spaces.instances[reader.instance]
+        own = self.members[instance.member].summary.reads[reader.position].guarded
+        return (reader.instance, reader.position) if own or instance.guard is None else instance.guard
 
     def written(self, instance: int, position: int) -> Write:
         """The store of what an instance reads."""
@@ -392,6 +403,10 @@ class _Planner:
             )
             for reader, _ in found:
                 self.spaces.instances[reader.instance].sources[reader.position] = index
+        if len(self.spaces.instances) > len(self.members) + _MOST_COPIES:
+            raise FusionRefused(
+                "recompute", f"{name} would be computed at too many coordinates: keep a result between"
+            )
 
     def visited(self, member: Member, cluster: int, mappings: Iterable[tuple]) -> bool:
         """Whether one read visits every point of a member, as that of a piece which is concatenated does.
