@@ -19,6 +19,7 @@ from .driver.profiler_range import leave_out_range
 from .driver.request import algorithms_of
 from .fx.torch_state import with_torch_switches
 from .report.watching import watch_stages
+from .runtime.cache import mega_cache  # noqa: F401  (torch's portable cache knows our entries from now on)
 from .runtime.cache.places import check_cache_dir
 
 __all__ = ["fuse"]

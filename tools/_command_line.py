@@ -14,6 +14,7 @@ from ..passes.pipeline_text import UPSTREAM_NAMES, UnknownPass, parse_pipeline
 from ..passes.registry import PASSES
 from ._exit import UsageError
 from ._source import SEPARATOR
+from ._version import Version
 
 
 class _Once(argparse.Action):
@@ -43,7 +44,7 @@ def parser() -> argparse.ArgumentParser:
     )
     made.register("action", None, _Once)
     add = made.add_argument
-    add("input", nargs="?", default="-", help="file, or - for stdin (the default)")
+    add("input", nargs="?", default="-", help="file of text or bytecode, or - for stdin (the default)")
     add(
         "-o",
         dest="output",
@@ -51,6 +52,7 @@ def parser() -> argparse.ArgumentParser:
         metavar="FILE",
         help="where the result is written; - is stdout (the default)",
     )
+    add("--version", action=Version)
     group = made.add_argument_group("passes").add_argument
     group(
         "--pass-pipeline",
@@ -103,6 +105,9 @@ def parser() -> argparse.ArgumentParser:
         help="compare diagnostics with the expected-* comments of the input",
     )
     group = made.add_argument_group("output").add_argument
+    group(
+        "--emit-bytecode", action="store_true", help="write the result as MLIR bytecode, with its locations"
+    )
     group("--mlir-print-debuginfo", action="store_true", help="print locations")
     group("--mlir-print-op-generic", action="store_true", help="print the generic form of every op")
     group(

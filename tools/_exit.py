@@ -26,12 +26,16 @@ class StdoutError(Exception):
     """Stdout is closed, full, or no longer read; ``__cause__`` is the error."""
 
 
-def write_out(text: str) -> None:
+def write_out(text: str | bytes) -> None:
     """Writes to stdout at once.  Raises ``StdoutError``."""
     try:
         if sys.stdout is None:  # closed by the shell
             raise OSError(errno.EBADF, os.strerror(errno.EBADF))
-        sys.stdout.write(text)
+        if isinstance(text, bytes):
+            sys.stdout.flush()
+            sys.stdout.buffer.write(text)
+        else:
+            sys.stdout.write(text)
         sys.stdout.flush()
     except OSError as error:
         raise StdoutError(error.strerror or str(error)) from error

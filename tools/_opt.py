@@ -17,9 +17,11 @@ from ..compiler.report.user_kernels_text import user_kernels_text
 from ..passes.manager import Observer
 from ..passes.observers import DumpIR
 from ..passes.pass_base import Pass
-from ..passes.pipeline_text import PipelineError, parse_pipeline
-from ..passes.registry import PluginError, all_passes
+from ..passes.pipeline_text import UPSTREAM_NAMES, PipelineError, parse_pipeline
+from ..passes.registry import PASSES, PluginError, all_passes
+from ._bytecode import DamagedBytecode, sealed_bytecode
 from ._command_line import hardware_of, parser, passes_of
+from ._completion import complete
 from ._exit import FAILED, OK, USAGE, UsageError, ended, say, write_out
 from ._expectations import ExpectationError, expectations, unmet
 from ._observers import PrintIR, Watcher, WriteReproducer
@@ -30,7 +32,9 @@ from ._source import SEPARATOR, Source, read, split
 
 def run(arguments: list[str]) -> int:
     """Runs the tool; the exit code is 0, 1 when the input or a pass failed, 2 for a bad command line."""
-    options, flags = parser().parse_known_args(arguments)
+    made = parser()
+    complete(made, [*PASSES, *UPSTREAM_NAMES])
+    options, flags = made.parse_known_args(arguments)
     return ended("fuse-opt", lambda: _run(options, flags), debug=options.debug)
 
 
@@ -47,7 +51,7 @@ def _run(options: argparse.Namespace, flags: list[str]) -> int:
         source, session = _session(options, flags, passes, source)
     except (UsageError, PipelineError, PluginError, NotAReproducer) as error:
         return say(f"fuse-opt: error: {error}", USAGE)
-    except (OSError, UnicodeDecodeError) as error:
+    except (OSError, UnicodeDecodeError, DamagedBytecode) as error:
         return say(f"fuse-opt: error: cannot read '{options.input}': {error}", FAILED)
     parts = list(split(source)) if options.split_input_file else [source]
     outcomes = [session.run(part, number) for number, part in enumerate(parts)]
@@ -63,7 +67,7 @@ def _run(options: argparse.Namespace, flags: list[str]) -> int:
     outputs = [outcome.output for outcome in outcomes if outcome.output is not None]
     if outputs and (options.output == "-" or all(good)):  # on failure, an output file is left as it is
         try:
-            _write(options.output, f"\n{SEPARATOR}\n\n".join(outputs))
+            _write(options, outputs)
         except OSError as error:
             return say(f"fuse-opt: error: cannot write '{options.output}': {error}", FAILED)
     if options.timing:
@@ -78,6 +82,11 @@ def _session(
     """The input, without the resource of a reproducer, and the session that will process it."""
     hardware = hardware_of(options.hardware)
     verify_each = options.verify_each != "off"
+    if options.emit_bytecode and options.split_input_file:
+        raise UsageError(
+            "'--emit-bytecode' and '--split-input-file' cannot be used together: a file of "
+            "bytecode holds one module"
+        )
     if options.run_reproducer:
         if flags or options.pass_pipeline is not None or options.default_pipeline is not None:
             raise UsageError("--run-reproducer takes the passes from the input, not from the command line")
@@ -86,7 +95,9 @@ def _session(
         passes = parse_pipeline(reproducer.pipeline)
     session = Session(
         passes,
-        style=PrintStyle(options.mlir_print_debuginfo, options.mlir_print_op_generic),
+        style=PrintStyle(
+            options.mlir_print_debuginfo or options.emit_bytecode, options.mlir_print_op_generic
+        ),
         verify_each=verify_each,
         allow_unregistered=options.allow_unregistered_dialect,
         roundtrip=options.verify_roundtrip,
@@ -244,8 +255,12 @@ def _as_expected(source: Source, outcomes: list[PartOutcome], only_expected: boo
     return [not wrong]
 
 
-def _write(path: str, text: str) -> None:
-    if path == "-":
-        write_out(text)
+def _write(options: argparse.Namespace, outputs: list[str]) -> None:
+    """Writes the results to a file or to stdout, as text or as bytecode, of which there is one then."""
+    text = f"\n{SEPARATOR}\n\n".join(outputs)
+    unregistered = options.allow_unregistered_dialect
+    data = sealed_bytecode(text, allow_unregistered=unregistered) if options.emit_bytecode else text
+    if options.output == "-":
+        write_out(data)
     else:
-        Path(path).write_bytes(text.encode())
+        Path(options.output).write_bytes(data.encode() if isinstance(data, str) else data)

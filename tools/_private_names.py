@@ -115,6 +115,12 @@ PRIVATE_NAMES: tuple[Names, ...] = (
         "a zip of uncompressed entries with torch's version files",
     ),
     Names("torch.utils._pytree", "treespec_dumps treespec_loads", "torch.utils.pytree, once it is public"),
+    Names(
+        "torch.compiler._cache",
+        "CacheArtifact CacheArtifactFactory CacheArtifactFactory.register CacheArtifactManager"
+        " CacheArtifactManager.record_artifact",
+        "leave our entries out of torch's portable cache",
+    ),
     Names("torch._guards", "detect_fake_mode", "the mode of the first fake tensor among the values"),
     # ---- ops -----------------------------------------------------------------------------------------------
     Names(

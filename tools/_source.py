@@ -2,6 +2,7 @@
 
 import contextlib
 import errno
+import io
 import os
 import re
 import sys
@@ -14,6 +15,7 @@ from ..compiler.base.dataclass import dataclass
 from ..compiler.base.diagnostics import Diagnostic, Diagnostics, Position, collecting
 from ..compiler.mlir import ir
 from ..compiler.verifier.verifier import VerificationError, verify
+from ._bytecode import is_bytecode, text_of
 from ._nesting import too_much
 
 #: A line that starts so separates the parts of a split input.
@@ -46,12 +48,21 @@ class Source:
 
 
 def read(path: str) -> Source:
-    """The file ``path``, or stdin for ``-``.  Raises OSError or UnicodeDecodeError."""
+    """The file ``path``, or stdin for ``-``; bytecode as the text of its module.  Raises OSError,
+    UnicodeDecodeError or ``DamagedBytecode``.
+    """
     if path != "-":
-        return Source(path, Path(path).read_text(encoding="utf-8"))
+        return _read(path, Path(path).read_bytes())
     if sys.stdin is None:
         raise OSError(errno.EBADF, os.strerror(errno.EBADF))
-    return Source("<stdin>", sys.stdin.read())
+    return _read("<stdin>", sys.stdin.buffer.read())
+
+
+def _read(name: str, data: bytes) -> Source:
+    if is_bytecode(data):
+        return Source(name, text_of(data))
+    with io.TextIOWrapper(io.BytesIO(data), encoding="utf-8") as text:  # which knows all ends of lines
+        return Source(name, text.read())
 
 
 def split(source: Source) -> Iterator[Source]:

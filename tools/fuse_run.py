@@ -6,22 +6,27 @@ import argparse
 import re
 import sys
 
+from ._bytecode import DamagedBytecode
+from ._completion import complete
 from ._exit import FAILED, ended, say
 from ._source import read
+from ._version import Version
 
 
 def main(arguments: list[str] | None = None) -> int:
     """Runs the tool.  The exit code is 0 when the module ran and, with ``--compare``, agreed; 1 when it did
     not; 2 for a bad command line.
     """
-    options = _parser().parse_args(arguments)
+    parser = _parser()
+    complete(parser)
+    options = parser.parse_args(arguments)
     return ended("fuse-run", lambda: _main(options), debug=options.debug)
 
 
 def _main(options: argparse.Namespace) -> int:
     try:
         source = read(options.file)
-    except (OSError, UnicodeDecodeError) as error:
+    except (OSError, UnicodeDecodeError, DamagedBytecode) as error:
         return say(f"fuse-run: error: cannot read '{options.file}': {error}", FAILED)
     from ._run import run  # imported late: torch takes seconds to load, which --help does not need
 
@@ -38,7 +43,8 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         "fuse-run", description="Executes a module and prints or compares its results."
     )
-    parser.add_argument("file", help="a .mlir file, '-' for stdin")
+    parser.add_argument("file", help="a file of text or bytecode, '-' for stdin")
+    parser.add_argument("--version", action=Version)
     parser.add_argument(
         "--device", type=_device, default="cpu", help="cpu (the interpreter, the default), cuda or cuda:N"
     )

@@ -66,3 +66,13 @@ def _installed(name: str) -> str | None:
         return platform.python_version()
     found = distribution(name)
     return None if found is None else found.version
+
+
+def bindings() -> str:
+    """The distribution that MLIR's Python bindings come from, with its version; "mlir" where it has none."""
+    for name in ("mlir-python-bindings", "torch-mlir"):
+        try:
+            return f"{name} {metadata.version(name)}"
+        except metadata.PackageNotFoundError:
+            continue
+    return "mlir"

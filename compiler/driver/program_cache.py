@@ -16,7 +16,6 @@ import logging
 import sys
 from collections.abc import Collection, Sequence
 from functools import cache
-from importlib import metadata
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +23,7 @@ import torch
 
 from ..base.options import Options
 from ..base.triton_environment import triton_environment
+from ..base.versions import bindings
 from ..frontend.autograd.step_data import TrainingStep
 from ..fx.captured_text import captured_text
 from ..fx.graph_text import NotCacheable, graph_text
@@ -130,16 +130,7 @@ def _versions() -> str:
             sources.update(f"{file.relative_to(root)}\0".encode())
             sources.update(file.read_bytes())
     torch_version = f"{torch.__version__} {torch.version.git_version}"
-    return f"{sys.version} {torch_version} {_bindings()} {triton_fingerprint()} {sources.hexdigest()}"
-
-
-def _bindings() -> str:
-    for name in ("mlir-python-bindings", "torch-mlir"):
-        try:
-            return f"{name} {metadata.version(name)}"
-        except metadata.PackageNotFoundError:
-            continue
-    return "mlir"
+    return f"{sys.version} {torch_version} {bindings()} {triton_fingerprint()} {sources.hexdigest()}"
 
 
 class ProgramCache:

@@ -23,6 +23,11 @@ LIMIT = 4 << 30
 
 _Decoded = TypeVar("_Decoded")
 
+#: Entries that this process was given otherwise than by a folder, by their files' names (``mega_cache.py``).
+LOADED: dict[str, bytes] = {}
+#: Who is told of each entry that is read or written, with its bytes.
+RECORDERS: list[Callable[[str, bytes], None]] = []
+
 #: What this process has logged about folders: (folder, subject).
 _told: set[tuple[Path, str]] = set()
 
@@ -56,24 +61,34 @@ class CacheFolder:
         """``decode`` applied to an entry, which counts as used now.  None where there is no entry, or where
         ``decode`` raises, which is logged.
         """
+        if not is_key(key):
+            return None
         found = self._read(self.directory, key, decode, shared=False)
-        return found if found is not None else self._read(self.shared, key, decode, shared=True)
+        if found is None:
+            found = self._read(self.shared, key, decode, shared=True)
+        if found is None and self.directory is not None and key + self.suffix in LOADED:
+            found = self._decoded(key, LOADED[key + self.suffix], decode)
+        return found
 
     def _read(
         self, directory: Path | None, key: str, decode: Callable[[bytes], _Decoded], *, shared: bool
     ) -> _Decoded | None:
-        if directory is None or not is_key(key):
+        if directory is None:
             return None
         data = self._bytes(directory, key, shared)
-        if data is None:
-            return None
+        return None if data is None else self._decoded(key, data, decode)
+
+    def _decoded(self, key: str, data: bytes, decode: Callable[[bytes], _Decoded]) -> _Decoded | None:
         name = key + self.suffix
         try:
-            return decode(from_entry(name, data))
+            found = decode(from_entry(name, data))
         except Exception as error:  # whatever is wrong with the bytes, writing the entry again mends it
             reason = " ".join(str(error).split()) or type(error).__name__
             log.warning("the cache entry %s is unreadable and will be made again: %s", name, reason)
             return None
+        for record in RECORDERS:
+            record(name, data)
+        return found
 
     def _bytes(self, directory: Path, key: str, shared: bool) -> bytes | None:
         subject = "folder"
@@ -108,7 +123,10 @@ class CacheFolder:
         directory = self.directory
         if directory is None:
             return
-        subject = "folder"
+        subject, name = "folder", key + self.suffix
+        entry = to_entry(name, data)
+        for record in RECORDERS:
+            record(name, entry)
         try:
             os.makedirs(directory, 0o700, exist_ok=True)
             with open_folder(directory) as root:
@@ -119,7 +137,7 @@ class CacheFolder:
                 subject = "entry"
                 _make_folder(key[:2], root)
                 with open_folder(key[:2], root) as folder:
-                    put_file(key + self.suffix, folder, to_entry(key + self.suffix, data))
+                    put_file(name, folder, entry)
                 prune_daily(root, self.limit)
         except OSError as error:
             _tell(directory, "write", f"the cache {directory} cannot be written: {error.strerror}")

@@ -18,6 +18,7 @@ NOT_IN_THE_KEY = {
     "fx_pass": "the key is of the graph that it leaves",
     "on_compiled": "it is told of hits, too",
     "output": "FX output is made from the plan that is stored",
+    "progress": "it is about a line on a terminal",
     "remarks": "they are stored, and written after a hit, too",
     "cache_dir": "it says where to look",
     "shared_cache_dir": "it says where to look, too",

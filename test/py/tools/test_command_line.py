@@ -208,3 +208,39 @@ def test_a_plugin_that_cannot_be_imported_is_listed(capsys, monkeypatch) -> None
     assert fuse_opt.main(["--list-passes"]) == 0
     assert "--broken\n      cannot be imported: " in capsys.readouterr().out
     assert isinstance(registry.PluginError(), ValueError)  # what `options={"pipeline": ..}` says of it
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ("fuse-opt --fuse-vert", {"--fuse-vertical"}),
+        ("fuse-opt --verify-e", {"--verify-each"}),
+        ("fuse-opt --verify-each ", {"on", "off", "numeric"}),
+        ("fuse-opt --default-pipeline pl", {"planned"}),
+        ("fuse-opt --mlir-print-ir-after choose-t", {"choose-tiling"}),
+        ("fuse-run --comp", {"--compare"}),
+    ],
+)
+def test_a_shell_completes_options_passes_and_what_options_take(line, expected, tmp_path, monkeypatch):
+    """As the function that argcomplete gives a shell asks: by variables, and the answer into a file."""
+    pytest.importorskip("argcomplete")
+    tool, answer = (fuse_opt if line.startswith("fuse-opt") else fuse_run), tmp_path / "answer"
+    asked = {"_ARGCOMPLETE": "1", "_ARGCOMPLETE_IFS": "\n", "_ARGCOMPLETE_STDOUT_FILENAME": str(answer)}
+    for name, value in {**asked, "COMP_LINE": line, "COMP_POINT": str(len(line))}.items():
+        monkeypatch.setenv(name, value)
+    child = os.fork()  # argcomplete closes files, and ends the process
+    if child == 0:
+        try:
+            tool.main([])
+        finally:
+            os._exit(1)
+    assert os.waitpid(child, 0)[1] == 0
+    assert {text.strip() for text in answer.read_text().split("\n")} == expected
+
+
+@pytest.mark.parametrize("tool", [fuse_opt, fuse_run])
+def test_the_version_names_the_tool_and_mlir(tool, capsys) -> None:
+    with pytest.raises(SystemExit, match="0"):
+        tool.main(["--version"])
+    name = tool.__name__.rpartition(".")[2].replace("_", "-")
+    assert capsys.readouterr().out.startswith(f"{name} of fuse-mlir 0.1.0, with the MLIR of torch-mlir 2")

@@ -416,6 +416,6 @@ def test_an_op_whose_location_is_a_name_has_its_line(monkeypatch, capsys) -> Non
         "  return loc(#loc)\n}\n"
         '#loc = loc("a"("b.py":1:2))\n'
     )
-    monkeypatch.setattr("sys.stdin", io.StringIO(text))
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(text.encode())))
     assert _opt.run([]) == 1
     assert "<stdin>:2:8: error: 'fuse.load' op attribute" in capsys.readouterr().err
