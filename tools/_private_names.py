@@ -64,6 +64,7 @@ PRIVATE_NAMES: tuple[Names, ...] = (
     Names("torch._C._autograd", "_get_data_attr", "it is a node of captured graphs: look for the new one"),
     Names("torch._C", "_get_sdp_priority_order", "leave it out of the keys, and cache no attention"),
     Names("torch._C", "_is_any_autocast_enabled", "torch.is_autocast_enabled of each device type"),
+    Names("torch._C", "DisableTorchFunction", "torch.overrides._disable_user_torch_function"),
     Names("torch._C", "_len_torch_dispatch_stack", "cache no captured graph"),
     Names("torch._C", "_set_grad_enabled", "it is a node of captured graphs: look for the new one"),
     Names("torch._C._dynamo.guards", "", _MODULE),
@@ -146,6 +147,7 @@ PRIVATE_NAMES: tuple[Names, ...] = (
         " ELEMENTWISE_TYPE_PROMOTION_KIND.DEFAULT elementwise_dtypes get_computation_dtype",
         "torch.result_type, and a table of computation types",
     ),
+    Names("torch._prims_common", "suggest_memory_format", "is_contiguous with a memory format"),
     Names(
         "torch.ops",
         "_c10d_functional.wait_tensor.default aten._assert_async.msg aten._linalg_check_errors.default"
@@ -205,7 +207,7 @@ PRIVATE_NAMES: tuple[Names, ...] = (
     Names("torch.overrides", "_get_current_function_mode_stack", "cache no captured graph"),
     Names(
         "torch.utils._pytree",
-        " TreeSpec tree_flatten tree_leaves tree_map tree_unflatten",
+        " TreeSpec tree_flatten tree_leaves tree_map tree_map_only tree_unflatten",
         "torch.utils.pytree",
     ),
     Names("torch.utils._sympy.functions", "FloorDiv Mod ModularIndexing PythonMod", "their text, by name"),

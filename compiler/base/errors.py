@@ -166,6 +166,12 @@ class ReadAfterMutation(ImportGraphError):
     template = "{name} reads a view of {argument} after {argument} was written"
 
 
+class CallRefused(ImportGraphError):
+    """Eager refuses a call for its dtypes, or for a number that a dtype cannot hold."""
+
+    template = "eager refuses {name}: {reason}"
+
+
 class WrittenView(ImportGraphError):
     """A captured graph writes through a view that neither slices nor ``as_strided`` of the memory give."""
 

@@ -23,6 +23,7 @@ from ..frontend.autograd.stand_in import training_step
 from ..frontend.autograd.step_data import TrainingStep
 from ..frontend.user_kernels.facts import FactsStore
 from ..frontend.user_kernels.tracing import user_kernel_facts
+from ..fx.eager_dtypes import require_kernels
 from ..fx.saved_strides import keep_saved_tensors, kept_strides, report_strides
 from ..report.torch_trace import TracedCapture, tracing
 from ..rewrites.stages import CAPTURED, switched_on
@@ -121,6 +122,7 @@ class CapturedCompilation:
         kind = "forward" if self._facts.differentiated else "inference"
         self._traced = TracedCapture.of(gm) if tracing() else None
         try:
+            require_kernels(gm, where_it_runs(gm, self._options)[0] == "cpu")
             CAPTURED.run(gm, switched_on(self._options, kind=kind, on_gpu=False), self._remarks)
         except ImportGraphError as reason:
             if self._options.strict:

@@ -1,18 +1,27 @@
 """What eager refuses for a dtype: numbers that it cannot hold, and ops that have no kernel for it.
 
-Metadata does not say it: a fake softmax of uint8 is one.  So torch is asked, on the CPU with a few elements.
-A refusal there only means that the op is left to torch, which then raises on the device of the program, or
-has a kernel there.  Importer and decompositions ask; nobody else does.
+Metadata does not say it: a fake softmax of uint8 is one.  AOTAutograd decomposes ops before anybody can ask,
+and checks less than eager.  So each call of the graph that Dynamo captured, which is a call of the program,
+is tried on the CPU with a few elements.  A refusal there means that torch runs the graph: it raises where
+eager does, or has a kernel on the device of the program.
 """
 
-from collections.abc import Callable, Mapping, Sequence
-from functools import cache
+import contextlib
+import math
+import warnings
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import torch
 from torch import Tensor
+from torch.fx import GraphModule, Node
 from torch.utils import _pytree as pytree
 from torch.utils._python_dispatch import _disable_current_modes
+
+from ..base.dataclass import dataclass
+from ..base.errors import CallRefused
+from ..base.launch import line_text
+from .frames import user_line
 
 
 def computed_in(x: Tensor) -> torch.dtype:
@@ -20,63 +29,165 @@ def computed_in(x: Tensor) -> torch.dtype:
     return torch.float64 if x.dtype == torch.float64 else torch.float32
 
 
-@cache
-def holds(dtype: torch.dtype, number: int | float | bool) -> bool:
-    """Whether eager converts a number that the program has as such to ``dtype`` without an error: infinity
-    into half and 0.5 into int8, but not -1 into uint8.
-    """
+def rounded(number: float, dtype: torch.dtype) -> float:
+    """A number of the program as eager converts it to a float ``dtype``."""
     with _disable_current_modes():
-        try:
-            torch.full((2,), number, dtype=dtype)
-        except (RuntimeError, TypeError):
-            return False
-    return True
+        return torch.tensor(number, dtype=dtype, device="cpu").item()
 
 
-def lacks_kernel(op: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any]) -> bool:
-    """Whether eager has no kernel of an op for integers or bools.  ``args``, ``kwargs``: of the call, fake
-    tensors among them.  Not asked about are calls with floats, with symbols, without tensors, and with
-    unsigned integers of more than 8 bits, for which torch has hardly a kernel and this compiler has.
+def require_kernels(gm: GraphModule, on_cpu: bool) -> None:
+    """Raises ``CallRefused`` for the first call of a captured graph that eager refuses for its dtypes.
+
+    on_cpu: the graph runs there.  Elsewhere, and under autocast, float32 stands for all floats, as a GPU has
+    other kernels for narrow ones.  Not asked about are calls of float32 and float64 alone; unsigned integers
+    of more than 8 bits, for which torch has hardly a kernel and this compiler has; functions that are not
+    torch's, or not public; and what is large for all that.
     """
-    if any(isinstance(a, Tensor) and (a.is_floating_point() or a.is_complex()) for a in args):
-        return False  # nearly all calls: to flatten their arguments takes longer
-    leaves, spec = pytree.tree_flatten((tuple(args), dict(kwargs)))
-    tensors = [leaf for leaf in leaves if isinstance(leaf, Tensor)]
-    if not tensors or any(t.is_floating_point() or t.is_complex() or t.dtype in _WIDE for t in tensors):
-        return False
-    if any(isinstance(leaf, torch.SymInt | torch.SymFloat | torch.SymBool) for leaf in leaves):
-        return False  # to call an op with a symbol would make it a number
-    key = tuple((t.dtype, t.dim()) if isinstance(t, Tensor) else repr(t) for t in leaves)
-    known = _LACKING.get((op, key))
-    if known is None:
-        known = _LACKING[op, key] = _raises(op, leaves, spec)
-    return known
+    nodes = [n for m in gm.modules() if isinstance(m, GraphModule) for n in m.graph.nodes]
+    autocast = torch._C._is_any_autocast_enabled() or any("autocast" in str(n.target) for n in nodes)
+    known: dict[Any, str | None] = {}
+    with _apart():
+        for node in nodes:
+            function = _function_of_torch(node)
+            call = None if function is None else _small_call(node, exact=on_cpu and not autocast)
+            if function is None or call is None:
+                continue
+            key = (function, *map(str, call))
+            if key not in known:
+                known[key] = _refusal(function, *call)
+            reason, line = known[key], user_line(node)
+            if reason is not None:
+                raise CallRefused(
+                    name=node.name, reason=reason, location=line_text(line) if line is not None else None
+                )
 
 
-_WIDE = (torch.uint16, torch.uint32, torch.uint64)
-_LACKING: dict[Any, bool] = {}
+@contextlib.contextmanager
+def _apart() -> Iterator[None]:
+    """What is called inside leaves no trace: no mode sees it, and no generator moves."""
+    with (
+        _disable_current_modes(),
+        torch._C.DisableTorchFunction(),
+        torch.no_grad(),
+        torch.random.fork_rng(devices=[]),
+        warnings.catch_warnings(),
+    ):
+        warnings.simplefilter("ignore")
+        yield
 
 
-def _raises(op: Callable[..., Any], leaves: list[Any], spec: pytree.TreeSpec) -> bool:
-    with _disable_current_modes(), torch.no_grad():
-        small = [torch.ones([1] * t.dim(), dtype=t.dtype) if isinstance(t, Tensor) else t for t in leaves]
-        small = [torch.device("cpu") if isinstance(t, torch.device) else t for t in small]
-        args, kwargs = pytree.tree_unflatten(small, spec)
-        try:
-            op(*args, **kwargs)
-        except NotImplementedError:
-            return True
-        except RuntimeError as error:
-            return any(word in str(error) for word in _WORDS)
-        except Exception:
-            return False
-    return False
+#: What the packages of torch's own functions are called.
+_OF_TORCH = ("torch", "_operator")
 
 
-#: What torch says where an op is refused for a dtype, and not for its sizes.
+def _function_of_torch(node: Node) -> Callable[..., Any] | None:
+    """What a node calls, if torch's tensors have it, or its packages; not what begins with an underscore."""
+    if node.op == "call_method":
+        return None if node.target in _NOT_TRIED else getattr(Tensor, str(node.target), None)
+    target: Any = node.target
+    if node.op != "call_function" or isinstance(target, torch._ops.HigherOrderOperator):
+        return None
+    name = getattr(target, "__name__", "_")
+    if isinstance(target, torch._ops.OpOverload | torch._ops.OpOverloadPacket):
+        known = str(target).startswith("aten.") and not str(target).startswith("aten._")
+    else:
+        module = getattr(target, "__module__", None) or ""
+        known = module.partition(".")[0] in _OF_TORCH and (name.startswith("__") or not name.startswith("_"))
+    return target if known else None
+
+
+#: Methods that take a tensor elsewhere, or give no tensor.
+_NOT_TRIED = frozenset({"to", "cuda", "cpu", "pin_memory", "item", "tolist", "numpy", "backward", "set_"})
+#: Dtypes that eager has a kernel for in nearly every op, and such for which it has hardly any.
+_COMMON = frozenset({torch.float32, torch.float64})
+_WIDE = frozenset({torch.uint16, torch.uint32, torch.uint64})
+#: Where tensors have more elements than the first, each dim is tried with at most the second.  Where a
+#: result has more than the third and than what it is made of, as that of ``repeat`` may, nothing is tried.
+_SMALL, _FEW, _MOST = 4096, 8, 1 << 20
+
+
+@dataclass(frozen=True)
+class _Ones:
+    """Stands for a tensor until a call is tried."""
+
+    shape: tuple[int, ...]
+    dtype: torch.dtype
+
+
+def _small_call(node: Node, exact: bool) -> tuple[Any, Any] | None:
+    """args and kwargs of a call, with few elements; None where it is not asked about.  exact: floats keep
+    their width.
+    """
+    given = pytree.tree_map_only(Node, _value, (node.args, node.kwargs))
+    leaves = pytree.tree_leaves(given)
+    tensors = [value for value in leaves if isinstance(value, Tensor)]
+    asked = {t.dtype for t in tensors} or {value for value in leaves if isinstance(value, torch.dtype)}
+    if not any(d not in _COMMON and (exact or not d.is_floating_point) for d in asked) or asked & _WIDE:
+        return None
+    results = [_sizes(v) for v in pytree.tree_leaves(_value(node)) if isinstance(v, Tensor)]
+    made, read = (sum(map(math.prod, group)) for group in (results, map(_sizes, tensors)))
+    most = _FEW if made + read > _SMALL else _SMALL
+
+    def is_result(value: Any) -> bool:
+        numbers = isinstance(value, tuple | list) and all(type(n) is int for n in value)
+        return numbers and tuple(value) in results
+
+    def small(value: Any) -> Any:
+        if isinstance(value, Tensor):
+            narrow = value.dtype.is_floating_point and not exact and value.dtype not in _COMMON
+            return _Ones(_fewer(_sizes(value), most), torch.float32 if narrow else value.dtype)
+        if is_result(value):
+            return _fewer(value, most)
+        return torch.device("cpu") if isinstance(value, torch.device) else value
+
+    given = pytree.tree_map_only((torch.SymInt, torch.SymFloat, torch.SymBool), _hint, given)
+    if made > max(_MOST, read) and not any(map(is_result, (*given[0], *given[1].values()))):
+        return None
+    args, kwargs = pytree.tree_map(small, given, is_leaf=is_result)
+    return args, kwargs
+
+
+def _value(node: Node) -> Any:
+    """What Dynamo computed a node with; None for functions and graphs."""
+    return node.meta.get("example_value")
+
+
+def _sizes(tensor: Tensor) -> tuple[int, ...]:
+    return tuple(map(_hint, tensor.shape))
+
+
+def _hint(number: Any) -> Any:
+    """The number that a symbol stands for where it is traced; 2 for one that data decides."""
+    if isinstance(number, int | float):
+        return number
+    return 2 if number.node.hint is None else number.node.hint
+
+
+def _fewer(shape: Sequence[int], most: int) -> tuple[int, ...]:
+    return tuple(min(n, most) for n in shape)
+
+
+def _refusal(function: Callable[..., Any], args: Any, kwargs: Any) -> str | None:
+    """What eager says where it refuses the dtypes of a call; None where it takes them, or says no other."""
+    try:
+        args, kwargs = pytree.tree_map_only(_Ones, _make, (args, kwargs))
+        function(*args, **kwargs)
+    except (NotImplementedError, RuntimeError, TypeError) as error:
+        said = str(error).partition("\n")[0]
+        return said if any(word in said for word in _WORDS) else None
+    except Exception:
+        return None
+    return None
+
+
+def _make(ones: _Ones) -> Tensor:
+    return torch.ones(ones.shape, dtype=ones.dtype, device="cpu")
+
+
+#: What torch says where a call is refused for a dtype, and not for its sizes.
 _WORDS = (
     "not implemented for", "not supported", "not allowed", "only supports", "does not support", "dtype",
-    "must not be", "without overflow", "Boolean alpha",
+    "must not be", "without overflow", "Boolean alpha", "can't be cast",
 )  # fmt: skip
 
-__all__ = ["computed_in", "holds", "lacks_kernel"]
+__all__ = ["computed_in", "require_kernels", "rounded"]

@@ -3,8 +3,8 @@
 The functions are Inductor's and torch's own, except those in ``OWN``; this file chooses among them.  An op
 that is not named here reaches the importer whole: either ``frontend/ops`` builds it, or it runs as an extern
 call.  No op is in both tables, but for those that are decomposed only where they are differentiated
-(``FOR_GRADIENTS``).  A name is that of a packet, and stands for each of its overloads that returns new
-tensors.
+(``FOR_GRADIENTS``) or on a CPU (``strides.ON_A_CPU``).  A name is that of a packet, and stands for each of
+its overloads that returns new tensors.
 """
 
 import sys
@@ -18,9 +18,9 @@ from torch.fx.node import has_side_effect
 from torch.utils._python_dispatch import _disable_current_modes
 
 from ...base.options import Random
-from ...fx.eager_dtypes import computed_in, holds, lacks_kernel
+from ...fx.eager_dtypes import computed_in, rounded
 from ...fx.table import draws
-from . import bags, cpu_attention, distances, fake_quantize, histograms, lists, paddings, segments
+from . import bags, cpu_attention, distances, fake_quantize, histograms, lists, paddings, segments, strides
 
 #: reason -> packets of ``torch.ops.aten``.
 GROUPS: dict[str, tuple[str, ...]] = {
@@ -56,12 +56,12 @@ GROUPS: dict[str, tuple[str, ...]] = {
         "log_sigmoid_backward", "rrelu_with_noise_backward",
     ),
     "special functions made of others": (
-        "angle", "isclose", "isin", "logaddexp2", "special_entr", "special_log_ndtr", "special_xlog1py",
+        "angle", "isclose", "isin", "logaddexp2", "special_entr", "special_log_ndtr",
         "mvlgamma",
         "float_power", "_euclidean_dist", "linalg_cross",
     ),
     "an index or a scatter of the general form": (
-        "embedding_dense_backward", "index_copy", "take", "put",
+        "embedding_dense_backward", "index_copy", "take",
         "_unsafe_index_put", "_unsafe_masked_index", "_unsafe_masked_index_put_accumulate", "select_backward",
         "slice_backward", "diagonal_backward", "unfold_backward", "value_selecting_reduction_backward",
         "max_unpool2d", "max_unpool3d",
@@ -75,8 +75,7 @@ GROUPS: dict[str, tuple[str, ...]] = {
         "unsafe_split_with_sizes",
     ),
     "another order of the same elements": (
-        "stack", "rot90", "diag_embed", "block_diag", "_chunk_cat", "channel_shuffle",
-        "native_channel_shuffle",
+        "stack", "rot90", "diag_embed", "block_diag", "_chunk_cat",
         "pixel_shuffle", "pixel_unshuffle", "reflection_pad1d", "reflection_pad2d", "reflection_pad3d",
         "reflection_pad1d_backward", "reflection_pad2d_backward", "reflection_pad3d_backward",
         "replication_pad1d", "replication_pad2d",
@@ -112,9 +111,30 @@ def _assert_with_message(condition: torch.Tensor) -> None:
 
 
 def _log_sigmoid(x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-    """min(x, 0) - log1p(exp(-|x|)), and a buffer that only eager's backward on a CPU reads."""
-    decay = x.abs().neg().exp()
-    return x.clamp(max=0) - decay.log1p(), decay
+    """min(x, 0) - log1p(exp(-|x|)), and a buffer that only eager's backward on a CPU reads.  Eager rounds
+    nothing between, and on a CPU both are contiguous.
+    """
+    x = x.contiguous() if x.device.type == "cpu" else x
+    wide = x.to(computed_in(x))
+    decay = wide.abs().neg().exp()
+    return (wide.clamp(max=0) - decay.log1p()).to(x.dtype), decay.to(x.dtype)
+
+
+def _addr(
+    x: torch.Tensor, column: torch.Tensor, row: torch.Tensor, *, beta: Any = 1, alpha: Any = 1
+) -> torch.Tensor:
+    """torch's own, but for 16 bits, where eager rounds each number, product and sum."""
+    from torch._decomp import decomposition_table as of_torch
+
+    if not all(t.dtype in _NARROW and t.dtype == x.dtype for t in (x, column, row)):
+        return of_torch[torch.ops.aten.addr.default](x, column, row, beta=beta, alpha=alpha)
+    beta, alpha = rounded(beta, x.dtype), rounded(alpha, x.dtype)
+    product = (column if alpha == 1 else column * alpha)[:, None] * row
+    return product if beta == 0 else product + (x if beta == 1 else x * beta)
+
+
+#: Floats that eager rounds to between two steps of an op.
+_NARROW = (torch.float16, torch.bfloat16)
 
 
 def _weight_norm(v: torch.Tensor, g: torch.Tensor, dim: int = 0) -> tuple[torch.Tensor, torch.Tensor]:
@@ -144,8 +164,6 @@ def _index_fill(x: torch.Tensor, dim: int, index: torch.Tensor, value: Any) -> A
     """``x`` with ``value``, a number or a 0-d tensor, at ``index`` of ``dim``; strides are a clone's."""
     if index.dtype != torch.int64 or index.dim() > 1 or (isinstance(value, torch.Tensor) and value.dim()):
         return NotImplemented  # eager says what is wrong
-    if isinstance(value, bool | int | float) and not holds(x.dtype, value):
-        return NotImplemented
     if not isinstance(value, torch.Tensor):
         value = torch.scalar_tensor(value, dtype=x.dtype, device=x.device)
     rows = x.unsqueeze(0) if x.dim() == 0 else x
@@ -163,8 +181,7 @@ def _addmv(
     if alpha == 0 and (matrix.is_cuda or matrix.dtype in (torch.float32, torch.float64)):
         rows = x.expand(matrix.shape[0])
         return rows * beta if beta != 0 else torch.zeros_like(rows, memory_format=torch.contiguous_format)
-    overload = torch.ops.aten.addmv.default
-    return _of_torch(overload, of_torch[overload], x, matrix, vector, beta=beta, alpha=alpha)
+    return of_torch[torch.ops.aten.addmv.default](x, matrix, vector, beta=beta, alpha=alpha)
 
 
 #: Overloads for which neither has a function, or one that does not serve.  An assertion without a message has
@@ -177,6 +194,7 @@ def _addmv(
 OWN: dict[str, Callable[..., Any]] = {
     "_assert_async.default": _assert_with_message,
     "addmv.default": _addmv,
+    "addr.default": _addr,
     "index_fill.int_Scalar": _index_fill,
     "index_fill.int_Tensor": _index_fill,
     "log_sigmoid_forward.default": _log_sigmoid,
@@ -190,6 +208,7 @@ OWN: dict[str, Callable[..., Any]] = {
     **bags.DECOMPOSITIONS,
     **cpu_attention.DECOMPOSITIONS,
     **histograms.DECOMPOSITIONS,
+    **strides.DECOMPOSITIONS,
 }
 
 #: Ops of exported models that are quantised: pointwise work, which torch has as functions in the module that
@@ -210,8 +229,8 @@ for _reason, _packets in GROUPS.items():
 #: Packets whose decomposition is Inductor's own, or one that Inductor asks torch for.
 OF_INDUCTOR = frozenset({
     "_softmax_backward_data", "nanmean", "ger", "rand_like", "randn_like", "randint_like",
-    "rrelu_with_noise_functional", "selu", "angle", "isclose", "float_power", "put",
-    "value_selecting_reduction_backward", "narrow_copy", "view_copy", "native_channel_shuffle",
+    "rrelu_with_noise_functional", "selu", "angle", "isclose", "float_power",
+    "value_selecting_reduction_backward", "narrow_copy", "view_copy",
     "upsample_linear1d",
 })  # fmt: skip
 
@@ -250,7 +269,7 @@ def _of_aten() -> dict[torch._ops.OperatorBase, Callable[..., Any]]:
             if packet in OF_INDUCTOR:
                 table[overload] = partial(_of_inductor, overload)
             elif overload in of_torch:
-                table[overload] = partial(_of_torch, overload, of_torch[overload])
+                table[overload] = of_torch[overload]
     for name in INNER:
         packet, _, overload_name = name.partition(".")
         inner = getattr(getattr(torch.ops.aten, packet), overload_name)
@@ -261,13 +280,6 @@ def _of_aten() -> dict[torch._ops.OperatorBase, Callable[..., Any]]:
         if overload is not None:  # newer torch has more of them
             table[overload] = function
     return table
-
-
-def _of_torch(
-    overload: torch._ops.OpOverload, function: Callable[..., Any], *args: Any, **kwargs: Any
-) -> Any:
-    """What torch makes of a call; NotImplemented where eager refuses the dtypes, which it says itself."""
-    return NotImplemented if lacks_kernel(overload, args, kwargs) else function(*args, **kwargs)
 
 
 def _of_inductor(overload: torch._ops.OpOverload, *args: Any, **kwargs: Any) -> Any:

@@ -183,11 +183,13 @@ class KernelBuilder(Arithmetic):
             "fuse.device_assert", operands=operands, attributes=attributes, loc=self.location, ip=self.point
         )
 
-    def round_to(self, x: Scalar, dtype: torch.dtype) -> Scalar:
+    def round_to(self, x: Scalar, dtype: torch.dtype, implicit: bool = False) -> Scalar:
         """``x`` as it would be after a store to ``dtype`` and a load: the rounding that eager does between
-        two ops.
+        two ops.  ``implicit``: it may be left out.
         """
-        return self.widen(self.cast(x, dtype)) if BY_TORCH[dtype].compute != dtype or x.dtype != dtype else x
+        if BY_TORCH[dtype].compute == dtype == x.dtype:
+            return x
+        return self.widen(self.cast(x, dtype, implicit=implicit))
 
     # The end.
     def finish(self) -> list[ir.Value]:

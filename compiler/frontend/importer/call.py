@@ -7,7 +7,6 @@ from typing import Any, NoReturn
 import torch
 from torch import fx
 
-from ...fx.eager_dtypes import holds, lacks_kernel
 from ...fx.roundings import rounds_implicitly
 from ...fx.table import Refused
 from ...index import Expr
@@ -27,13 +26,6 @@ def _signature(overload: torch._ops.OpOverload) -> tuple[tuple[str, Any], ...]:
     return tuple(
         (a.name, a.default_value if a.has_default_value() else _MISSING) for a in overload._schema.arguments
     )
-
-
-@cache
-def _converted(overload: torch._ops.OpOverload) -> tuple[str, ...]:
-    """The arguments of an op that take a number of any kind and are no operand beside a tensor."""
-    found = [a.name for a in overload._schema.arguments if str(a.type) in ("number", "Optional[number]")]
-    return tuple(name for name in found if name != "other")
 
 
 class Call:
@@ -173,22 +165,6 @@ class Call:
     def host_number(self, tensor: Tensor) -> Number:
         """The element of a 0-d CPU tensor as a scalar of ``@main``: ``f64`` or ``i64``."""
         return self.state.host_number(tensor, self.location)
-
-    def require_dtypes(self) -> None:
-        """Refuses what eager refuses for a dtype, so that torch raises its own error: an op without a kernel
-        for integers, and numbers that the dtype of the result cannot hold, where eager converts them to it.
-        A number that is compared or computed with as one of two operands wraps in eager, too.
-        """
-        if not self.arguments or not isinstance(self.value, torch.Tensor):
-            return
-        given = fx.map_arg((self.node.args, self.node.kwargs), self.state.meta)
-        if lacks_kernel(self.node.target, *given):  # type: ignore[arg-type]
-            self.refuse("eager has no kernel for these dtypes")
-        dtype = self.value.dtype
-        for name in _converted(self.node.target):
-            number = self.arguments.get(name)
-            if isinstance(number, int | float) and not holds(dtype, number):
-                self.refuse(f"eager does not convert the number {number} to {dtype}")
 
     def abandon(self) -> None:
         """Removes what a builder that refused had begun."""

@@ -93,8 +93,6 @@ def import_node(state: ImportState, node: fx.Node) -> Any:
         return call_extern(state, node, name, location)
     call = Call(state, node, location)
     try:
-        if lowering.family in _COMPUTE:
-            call.require_dtypes()
         if (
             not lowering.view
             and isinstance(value, torch.Tensor)
@@ -124,11 +122,6 @@ def _is_op(state: ImportState, node: fx.Node) -> bool:
     is_higher = isinstance(node.target, torch._ops.HigherOrderOperator)
     return is_higher and any(isinstance(v, fx.GraphModule) for v in given)
 
-
-#: Families of ops that compute on the dtype of their operands.
-_COMPUTE = frozenset({
-    "elementwise", "pointwise", "comparisons", "creation", "reductions", "scans", "scatter", "shape",
-})  # fmt: skip
 
 #: Ops that make quantised tensors; the metadata calls them tensors of floats.
 _QUANTIZED = (

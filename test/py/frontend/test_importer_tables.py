@@ -12,6 +12,7 @@ from import_one import run_one
 from versions import TORCH
 
 from fuse_mlir.compiler.base.errors import UnsupportedOp
+from fuse_mlir.compiler.frontend.autograd import strides
 from fuse_mlir.compiler.frontend.autograd.decompositions import (
     GROUPS,
     OF_INDUCTOR,
@@ -67,7 +68,7 @@ def test_core_pointwise_op_is_lowered_or_excused(name: str) -> None:
 
 def test_no_op_is_in_two_tables() -> None:
     decomposed = {str(op) for op in decomposition_table(differentiated=False)}
-    assert sorted(decomposed & LOWERINGS.keys()) == []
+    assert sorted(decomposed & LOWERINGS.keys()) == [f"aten.{name}" for name in strides.ON_A_CPU]
     assert sorted(decomposed & KEPT_WHOLE.keys()) == []
     assert sorted(LOWERINGS.keys() & KEPT_WHOLE.keys()) == []
 
@@ -118,8 +119,9 @@ def test_a_second_entry_is_refused() -> None:
 
 
 def test_what_inductor_decomposes_itself_is_asked_of_it() -> None:
-    """All but two, which differ from torch's on other devices only, and one that is about Inductor's flags of
-    its C++ compiler (from torch 2.15 on).  Torch 2.11 makes functions of the overloads that name dimensions.
+    """All but two, which differ from torch's on other devices only, one that is about Inductor's flags of its
+    C++ compiler (from torch 2.15 on), and those that have strides of eager here.  Torch 2.11 makes functions
+    of the overloads that name dimensions.
     """
     from torch._decomp import decomposition_table as of_torch
     from torch._inductor.decomposition import select_decomp_table
@@ -129,6 +131,7 @@ def test_what_inductor_decomposes_itself_is_asked_of_it() -> None:
     if TORCH < (2, 13):
         known = [op for op in known if not any(name in str(op) for name in (".names_", ".dimname"))]
     own = {str(op).split(".")[1] for op in known if of_inductor[op] is not of_torch.get(op)}
+    own -= {name.partition(".")[0] for name in strides.DECOMPOSITIONS}
     assert own - OF_INDUCTOR <= {"native_layer_norm", "embedding_dense_backward", "special_log_ndtr"}
 
 

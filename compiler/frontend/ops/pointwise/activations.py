@@ -159,7 +159,7 @@ def threshold(k: K, x: Scalar, limit: Operand, value: Operand) -> Scalar:
     return k.select(k.compare("le", x, limit), value, x)
 
 
-@pointwise("aten.threshold_backward.default", over=("grad_output", "self"), rounds=True)
+@pointwise("aten.threshold_backward.default", over=("grad_output", "self"))
 def threshold_backward(k: K, grad: Scalar, x: Scalar, limit: Operand) -> Scalar:
     return k.select(k.compare("le", x, limit), 0, grad)
 

@@ -15,7 +15,7 @@ K = KernelBuilder
 # --- comparisons and logic ---------------------------------------------------------------------------------
 
 for _how in ("eq", "ne", "lt", "le", "gt", "ge"):
-    pointwise(f"aten.{_how}.Tensor", f"aten.{_how}.Scalar", kind=Kind.ALWAYS_BOOL, rounds=True)(
+    pointwise(f"aten.{_how}.Tensor", f"aten.{_how}.Scalar", kind=Kind.ALWAYS_BOOL, rounds=("other",))(
         lambda k, x, other, how=_how: k.compare(how, x, other)
     )
 

@@ -18,6 +18,7 @@ from torch._prims_common import elementwise_dtypes
 from torch.utils._python_dispatch import _disable_current_modes
 
 from ....base.dataclass import dataclass
+from ....fx.eager_dtypes import rounded
 from ....fx.table import lowers
 from ....index import Expr
 from ...importer.arithmetic import Scalar
@@ -35,8 +36,10 @@ class Pointwise:
 
     ``kind`` is eager's rule of type promotion.  ``over`` names the arguments that take part in it; None
     means every tensor and number but those in ``APART``.  The other arguments keep their own dtype.  ``own``
-    lets every tensor keep its dtype.  ``rounds`` says that eager converts numbers to the common dtype first,
-    as its kernels without an opmath type do.
+    lets every tensor keep its dtype.  ``rounds`` names the numbers that eager converts to the common dtype
+    first, as its kernels without an opmath type do; ``rounds_on_cpu`` those that only its kernels for the CPU
+    convert, an implicit rounding.  ``steps`` gives the body the common dtype behind the builder, for what
+    eager rounds on the way.
     """
 
     overloads: tuple[str, ...]
@@ -44,7 +47,9 @@ class Pointwise:
     kind: Kind = Kind.DEFAULT
     over: tuple[str, ...] | None = None
     own: bool = False
-    rounds: bool = False
+    rounds: tuple[str, ...] = ()
+    rounds_on_cpu: tuple[str, ...] = ()
+    steps: bool = False
 
 
 #: Arguments that are scaling factors and never decide the dtype.
@@ -74,12 +79,14 @@ def pointwise(
     kind: Kind = Kind.DEFAULT,
     over: tuple[str, ...] | None = None,
     own: bool = False,
-    rounds: bool = False,
+    rounds: tuple[str, ...] = (),
+    rounds_on_cpu: tuple[str, ...] = (),
+    steps: bool = False,
 ) -> Callable[[Body], Body]:
     """Registers a body as the rule of ``overloads``."""
 
     def enter(body: Body) -> Body:
-        rule = Pointwise(overloads, body, kind, over, own, rounds)
+        rule = Pointwise(overloads, body, kind, over, own, rounds, rounds_on_cpu, steps)
         for overload in overloads:
             RULES[overload] = rule
         lowers(*overloads)(lambda call: lower(call, rule))
@@ -106,7 +113,8 @@ def lower_arguments(
     specs = [call.fresh(f) for f in fakes]
     kernel = call.kernel(operands.inputs, specs, operands.numbers, name)
     at = kernel.iterate(specs[0].sizes)
-    result = rule.body(kernel, *operands.scalars(kernel, at))
+    given = (operands.common,) if rule.steps else ()
+    result = rule.body(kernel, *given, *operands.scalars(kernel, at))
     for i, value in enumerate(result if isinstance(result, tuple) else (result,)):
         kernel.store(i, at, value)
     return call.finish(kernel, fakes)
@@ -116,7 +124,8 @@ class _Operands:
     """The arguments of one call, sorted by how the kernel takes them."""
 
     def __init__(self, call: Call, rule: Pointwise, arguments: Mapping[str, Any]) -> None:
-        self.rule = rule
+        self.rounded = rule.rounds
+        self.implicit = rule.rounds_on_cpu if call.builder.device == "cpu" else ()
         self.lifted = _tensors_of(call.node.target)
         self.arguments: dict[str, Any] = {}
         self.promoted: set[str] = set()
@@ -159,15 +168,14 @@ class _Operands:
             return self._number(k, k.number(value), name)
         if isinstance(value, Expr):
             return self._number(k, k.index(value), name)
-        if name not in self.promoted or self.compute is None or not isinstance(value, (int, float)):
+        if self.compute is None or not isinstance(value, (int, float)):
             return value
-        if name in self.lifted:
-            return k.constant(value, self.compute)
-        if not self.rule.rounds or self.common is None:
-            return value
-        if self.common.is_floating_point:  # no rounding between two ops, which may be left out
-            value = torch.tensor(value, dtype=self.common, device="cpu").item()
-        return value
+        if self.common is not None and self.common.is_floating_point:
+            if name in self.rounded:  # no rounding between two ops, which may be left out
+                value = rounded(value, self.common)
+            elif name in self.implicit and rounded(value, self.common) != value:
+                return k.round_to(k.constant(value, self.compute), self.common, implicit=True)
+        return k.constant(value, self.compute) if name in self.promoted & self.lifted else value
 
     def _convert(self, k: KernelBuilder, x: Scalar, name: str) -> Scalar:
         """Converts to the common dtype, where eager rounds to it, and then to the compute dtype."""
@@ -177,7 +185,12 @@ class _Operands:
         return k.cast(x if exact else k.cast(x, self.common, implicit=k.implicit), self.compute)
 
     def _number(self, k: KernelBuilder, x: Scalar, name: str) -> Scalar:
-        return k.cast(x, self.compute) if self.compute is not None else x
+        if self.compute is None or self.common is None:
+            return x
+        x = k.cast(x, self.compute)
+        if name in self.rounded or name in self.implicit:
+            return k.round_to(x, self.common, implicit=name in self.implicit)
+        return x
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,13 +1,16 @@
 """Pointwise arithmetic and mathematics; comparisons and selections are in ``comparisons.py``."""
 
 import math
+from functools import partial, reduce
 
 import torch
 
-from ....fx.table import lowers
+from ....fx.table import Refused, lowers
+from ....index import const
 from ...importer.arithmetic import Operand, Scalar
 from ...importer.builder import KernelBuilder
 from ...importer.call import Call
+from ...importer.values import Tensor
 from .elementwise import Kind, Pointwise, lower, pointwise
 
 K = KernelBuilder
@@ -47,8 +50,12 @@ for _op, _function in ROUNDING.items():
 # --- arithmetic --------------------------------------------------------------------------------------------
 
 
-def _plus_scaled(k: K, x: Operand, alpha: Operand, other: Operand) -> Scalar:
-    """``x + alpha * other``; floats are rounded once, as eager's compilers contract it to an fma."""
+def _plus_scaled(
+    k: K, x: Operand, alpha: Operand, other: Operand, between: torch.dtype | None = None
+) -> Scalar:
+    """``x + alpha * other``; floats are rounded once, as eager's compilers contract it to an fma, unless the
+    product is rounded to the dtype ``between``.
+    """
     if not isinstance(alpha, Scalar):
         if isinstance(x, Scalar) and x.dtype == torch.bool:
             alpha = bool(alpha)  # as eager converts it: a bool less another is their sum
@@ -57,7 +64,11 @@ def _plus_scaled(k: K, x: Operand, alpha: Operand, other: Operand) -> Scalar:
         if alpha == -1:
             return k.sub(x, other)
         if not isinstance(other, Scalar):
+            other = k.lift(other, x.dtype) if isinstance(x, Scalar) and between is not None else other
+        if not isinstance(other, Scalar):
             return k.add(x, alpha * other)
+    if between is not None and isinstance(other, Scalar) and other.is_float:
+        return k.add(x, k.round_to(k.mul(alpha, other), between, implicit=True))
     return (
         k.math("fma", alpha, other, x)
         if isinstance(other, Scalar) and other.is_float
@@ -69,19 +80,33 @@ def _negated(k: K, x: Operand) -> Operand:
     return k.neg(x) if isinstance(x, Scalar) else -x
 
 
-@pointwise("aten.add.Tensor", "aten.add.Scalar")
-def add(k: K, x: Scalar, other: Operand, alpha: Operand = 1) -> Scalar:
-    return _plus_scaled(k, x, alpha, other)
+#: Eager's kernels for the CPU take this many 16-bit numbers at once; of fewer each product is rounded.
+_AT_ONCE = 32
 
 
-@pointwise("aten.sub.Tensor", "aten.sub.Scalar")
-def sub(k: K, x: Scalar, other: Operand, alpha: Operand = 1) -> Scalar:
-    return _plus_scaled(k, x, _negated(k, alpha), other)
+def _between(k: K, dtype: torch.dtype) -> torch.dtype | None:
+    """Where eager rounds a product before it is added, the dtype."""
+    count = reduce(lambda a, b: a * b, k.dims.values(), const(1)).constant
+    few = count is not None and count < _AT_ONCE
+    return dtype if few and k.builder.device == "cpu" and dtype.itemsize == 2 else None
 
 
-@pointwise("aten.rsub.Tensor", "aten.rsub.Scalar")
-def rsub(k: K, x: Scalar, other: Operand, alpha: Operand = 1) -> Scalar:
-    return _plus_scaled(k, other, _negated(k, alpha), x)
+_SUMMANDS = ("self", "other", "alpha")
+
+
+@pointwise("aten.add.Tensor", "aten.add.Scalar", rounds_on_cpu=_SUMMANDS, steps=True)
+def add(k: K, dtype: torch.dtype, x: Scalar, other: Operand, alpha: Operand = 1) -> Scalar:
+    return _plus_scaled(k, x, alpha, other, _between(k, dtype))
+
+
+@pointwise("aten.sub.Tensor", "aten.sub.Scalar", rounds_on_cpu=_SUMMANDS, steps=True)
+def sub(k: K, dtype: torch.dtype, x: Scalar, other: Operand, alpha: Operand = 1) -> Scalar:
+    return _plus_scaled(k, x, _negated(k, alpha), other, _between(k, dtype))
+
+
+@pointwise("aten.rsub.Tensor", "aten.rsub.Scalar", rounds_on_cpu=_SUMMANDS, steps=True)
+def rsub(k: K, dtype: torch.dtype, x: Scalar, other: Operand, alpha: Operand = 1) -> Scalar:
+    return _plus_scaled(k, other, _negated(k, alpha), x, _between(k, dtype))
 
 
 @pointwise("prims.fma.default")
@@ -89,12 +114,15 @@ def fma(k: K, x: Scalar, y: Scalar, z: Scalar) -> Scalar:
     return k.math("fma", x, y, z) if x.is_float else k.add(k.mul(x, y), z)
 
 
-@pointwise("aten.mul.Tensor", "aten.mul.Scalar")
+@pointwise("aten.mul.Tensor", "aten.mul.Scalar", rounds_on_cpu=("self",))
 def mul(k: K, x: Scalar, other: Operand) -> Scalar:
     return k.mul(x, other)
 
 
-@pointwise("aten.div.Tensor", "aten.div.Scalar", "aten.true_divide.Tensor", kind=Kind.INT_TO_FLOAT)
+@pointwise(
+    "aten.div.Tensor", "aten.div.Scalar", "aten.true_divide.Tensor", kind=Kind.INT_TO_FLOAT,
+    rounds_on_cpu=("self",),
+)  # fmt: skip
 def div(k: K, x: Scalar, other: Operand) -> Scalar:
     return k.div(x, other)
 
@@ -110,34 +138,41 @@ def _assert_divisor(k: K, x: Operand, divisor: Operand) -> None:
 
 
 def _div_mode(call: Call) -> object:
-    """Division as ``rounding_mode`` says; without it, true division, which promotes integers to floats."""
+    """Division as ``rounding_mode`` says; without it, true division, which promotes integers to floats.  By
+    more than one number, a quotient is rounded before it is truncated.
+    """
+    by = call["other"]
+    by_one = not isinstance(by, Tensor) or all(size.constant == 1 for size in by.sizes)
     kind = Kind.INT_TO_FLOAT if call["rounding_mode"] is None else Kind.DEFAULT
 
-    def body(k: K, x: Scalar, other: Operand, rounding_mode: str | None) -> Scalar:
-        divide = {None: k.div, "trunc": k.trunc_div, "floor": k.floor_div}[rounding_mode]
+    def body(k: K, dtype: torch.dtype, x: Scalar, other: Operand, rounding_mode: str | None) -> Scalar:
         _assert_divisor(k, x, other)
+        if rounding_mode == "trunc" and dtype.is_floating_point and not by_one:
+            return k.math("trunc", k.round_to(k.div(x, other), dtype))
+        divide = {None: k.div, "trunc": k.trunc_div, "floor": k.floor_div}[rounding_mode]
         return divide(x, other)
 
-    return lower(call, Pointwise((), body, kind))
+    return lower(call, Pointwise((), body, kind, rounds=("self",), steps=True))
 
 
 lowers("aten.div.Tensor_mode", "aten.div.Scalar_mode")(_div_mode)
 
 
-@pointwise("aten.floor_divide.default", "aten.floor_divide.Scalar")
+@pointwise("aten.floor_divide.default", "aten.floor_divide.Scalar", rounds=("self",))
 def floor_divide(k: K, x: Scalar, other: Operand) -> Scalar:
     _assert_divisor(k, x, other)
     return k.floor_div(x, other)
 
 
-@pointwise("aten.fmod.Tensor", "aten.fmod.Scalar", rounds=True)
+@pointwise("aten.fmod.Tensor", "aten.fmod.Scalar", rounds=("self", "other"))
 def fmod(k: K, x: Scalar, other: Operand) -> Scalar:
     _assert_divisor(k, x, other)
     return k.fmod(x, other)
 
 
 @pointwise(
-    "aten.remainder.Tensor", "aten.remainder.Scalar", "aten.remainder.Scalar_Tensor", rounds=True
+    "aten.remainder.Tensor", "aten.remainder.Scalar", "aten.remainder.Scalar_Tensor",
+    rounds=("self", "other"),
 )  # fmt: skip
 def remainder(k: K, x: Operand, other: Operand) -> Scalar:
     _assert_divisor(k, x, other)
@@ -199,6 +234,8 @@ def gcd(k: K, x: Scalar, other: Scalar) -> Scalar:
     """By as many divisions as the largest pair of the type takes, two Fibonacci numbers.  The smallest
     integer has no absolute value: remainders have its sign, as in eager.
     """
+    if x.is_float:
+        raise Refused("a common divisor of floats")
     divisor, dividend = k.abs(x), k.abs(other)
     for _ in range(_divisions(x)):
         done = k.compare("eq", divisor, 0)
@@ -238,7 +275,7 @@ _SPECIAL_POWERS = {
 }
 
 
-@pointwise("aten.pow.Tensor_Tensor", "aten.pow.Tensor_Scalar", rounds=True)
+@pointwise("aten.pow.Tensor_Tensor", "aten.pow.Tensor_Scalar", rounds=("self", "exponent"))
 def pow_(k: K, x: Scalar, exponent: Operand) -> Scalar:
     if isinstance(exponent, Scalar):
         return k.power(x, exponent)
@@ -251,13 +288,24 @@ def pow_(k: K, x: Scalar, exponent: Operand) -> Scalar:
     return k.power(x, exponent)
 
 
-@pointwise("aten.pow.Scalar", rounds=True)
+@pointwise("aten.pow.Scalar", rounds=("self", "exponent"))
 def pow_of_number(k: K, x: Operand, exponent: Scalar) -> Scalar:
     return k.power(k.lift(x, exponent.dtype), exponent)
 
 
-@pointwise("aten.ldexp.Tensor", kind=Kind.INT_TO_FLOAT)
-def ldexp(k: K, x: Scalar, other: Scalar) -> Scalar:
+@lowers("aten.ldexp.Tensor")
+def ldexp(call: Call) -> object:
+    """``x * 2**other``.  Of a float, ``2**other`` has its dtype: infinite beyond it, and rounded."""
+    dtype = call.tensor("other").dtype
+    body = partial(_times_power, dtype) if dtype in (torch.float16, torch.bfloat16) else _scaled
+    return lower(call, Pointwise((), body, Kind.INT_TO_FLOAT))
+
+
+def _times_power(dtype: torch.dtype, k: K, x: Scalar, other: Scalar) -> Scalar:
+    return k.mul(x, k.round_to(k.math("exp2", other), dtype))
+
+
+def _scaled(k: K, x: Scalar, other: Scalar) -> Scalar:
     """``x * 2**other``, also where ``2**other`` is no number of the dtype: each of the three factors is, and
     no factor is subnormal, which a GPU may flush to 0.
     """
@@ -276,8 +324,9 @@ def ldexp(k: K, x: Scalar, other: Scalar) -> Scalar:
 
 @pointwise("aten.addcmul.default")
 def addcmul(k: K, x: Scalar, first: Scalar, second: Scalar, value: Operand = 1) -> Scalar:
-    if not isinstance(value, Scalar) and value == 1 and x.is_float:
-        return k.math("fma", first, second, x)
+    if x.is_float:
+        scaled = first if not isinstance(value, Scalar) and value == 1 else k.mul(value, first)
+        return k.math("fma", scaled, second, x)
     return _plus_scaled(k, x, value, k.mul(first, second))
 
 
@@ -296,12 +345,33 @@ def lerp(k: K, start: Scalar, end: Scalar, weight: Operand) -> Scalar:
     return k.select(k.compare("lt", k.abs(weight), 0.5), near_start, near_end)
 
 
-@pointwise("aten.xlogy.Tensor", "aten.xlogy.Scalar_Other", "aten.xlogy.Scalar_Self", kind=Kind.INT_TO_FLOAT)
-def xlogy(k: K, x: Operand, other: Operand) -> Scalar:
-    """0 where x is 0, unless the other operand is NaN."""
+def _times_log(k: K, dtype: torch.dtype, x: Operand, other: Operand, log: str) -> Scalar:
+    """0 where x is 0, unless the other operand is NaN.  Eager's kernels for the CPU round the logarithm."""
     x, other = k.pair(x, other)
-    product = k.select(k.compare("eq", x, 0), 0, k.mul(x, k.math("log", other)))
+    logarithm = k.math(log, other)
+    if k.builder.device == "cpu":
+        logarithm = k.round_to(logarithm, dtype, implicit=True)
+    product = k.select(k.compare("eq", x, 0), 0, k.mul(x, logarithm))
     return k.select(k.is_nan(other), other, product)
+
+
+_OPERANDS = ("self", "other")
+
+
+@pointwise(
+    "aten.xlogy.Tensor", "aten.xlogy.Scalar_Other", "aten.xlogy.Scalar_Self", kind=Kind.INT_TO_FLOAT,
+    rounds_on_cpu=_OPERANDS, steps=True,
+)  # fmt: skip
+def xlogy(k: K, dtype: torch.dtype, x: Operand, other: Operand) -> Scalar:
+    return _times_log(k, dtype, x, other, "log")
+
+
+@pointwise(
+    "aten.special_xlog1py.default", "aten.special_xlog1py.other_scalar", "aten.special_xlog1py.self_scalar",
+    kind=Kind.INT_TO_FLOAT, rounds_on_cpu=_OPERANDS, steps=True,
+)  # fmt: skip
+def xlog1py(k: K, dtype: torch.dtype, x: Operand, other: Operand) -> Scalar:
+    return _times_log(k, dtype, x, other, "log1p")
 
 
 @pointwise("aten.logaddexp.default", kind=Kind.DEFAULT)

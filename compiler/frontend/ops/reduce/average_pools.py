@@ -72,7 +72,7 @@ def _mean(call: Call, windows: Sequence[Windows]) -> Any:
         held = [c for (w, o, _), p in zip(points, places, strict=True) for c in w.held(kernel, o, p)]
         return kernel.load(source, (*at[:-rank], *places), all_of(kernel, held), 0)
 
-    total = summed(kernel, [w.longest for w in windows], element)
+    total = kernel.add(summed(kernel, [w.longest for w in windows], element), 0.0)  # eager begins at 0.0
     kernel.store(0, at, kernel.div(total, _divisor(kernel, windows, at[-rank:], override, total)))
     return call.finish(kernel)
 
@@ -97,7 +97,7 @@ def _shares(call: Call, windows: Sequence[Windows]) -> Any:
         part = kernel.div(x, _divisor(kernel, windows, chosen, override, x))
         return kernel.select(holds, part, kernel.lift(0, part.dtype))  # the divisor may be 0 outside
 
-    kernel.store(0, at, summed(kernel, [w.most for w in windows], share))
+    kernel.store(0, at, kernel.add(summed(kernel, [w.most for w in windows], share), 0.0))
     return call.finish(kernel)
 
 
