@@ -1,14 +1,16 @@
 """``fuse-vertical``: puts producers and consumers into one group."""
 
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import ClassVar
 
 from ..compiler.analysis.fusion.form import Limits
 from ..compiler.analysis.fusion.graph import GroupGraph
 from ..compiler.analysis.fusion.plan import Refusal
+from ..compiler.analysis.fusion.score import Gain
 from ..compiler.analysis.program.dependences import Node
 from ..compiler.base.dataclass import dataclass
-from ..compiler.base.remarks import Remarks
+from ..compiler.base.remarks import Loss, Remarks
 from ..compiler.ir.kernel import string
 from ..compiler.mlir import ir
 from .analysis_manager import Analyses, AnalysisManager
@@ -47,7 +49,8 @@ class FuseVertical(AnalysisPass):
     Remarks: ``passed: fused`` for each group that merged, with what it saves; ``missed`` for each pair of
     groups that is still apart at the end, with the name of the rule, what it compared and two locations:
     those of the last call of the first group and of the first call of the second; ``missed: extern`` for an
-    extern op and a scalar kernel of which one reads what the other made.
+    extern op and a scalar kernel of which one reads what the other made.  Each ``missed`` has what it would
+    save at most (``--sort=cost``).
 
     Raises PassError on a table that cannot be read, ``fuse-vertical: FILE is no table: ..``.
     """
@@ -61,8 +64,9 @@ class FuseVertical(AnalysisPass):
 
     def run_with(self, module: ir.Module, remarks: Remarks, analyses: AnalysisManager) -> None:
         fuser = self.fused(module, analyses)
-        for pair, refusal in pairs_with_extern_calls(fuser.graph):
-            fuser.missed(pair, refusal, remarks)
+        for pair, refusal, moved in pairs_with_extern_calls(fuser.graph):
+            saved = Gain(moved).microseconds(fuser.hardware)
+            fuser.missed(pair, refusal, remarks, Loss(moved, round(saved, 2)))
         fuser.report(producer_consumer_pairs, remarks)
         fuser.graph.assign()
 
@@ -85,13 +89,15 @@ def producer_consumer_pairs(graph: GroupGraph, groups: Iterable[int]) -> Iterato
             yield min(group, other), max(group, other)
 
 
-def pairs_with_extern_calls(graph: GroupGraph) -> list[tuple[tuple[Node, Node], Refusal]]:
+def pairs_with_extern_calls(graph: GroupGraph) -> list[tuple[tuple[Node, Node], Refusal, int]]:
     """The pairs of a scalar kernel and an extern op of which one reads what the other made, or a view of it.
-    Each comes with why they stay apart.  They are in program order, one for each extern call and group.
+    Each comes with why they stay apart, and the bytes of that tensor that are read, and written where nothing
+    else reads them.  They are in program order, one for each extern call and group.
     """
     nodes = graph.deps.nodes
     maker = {value: node for node in nodes for value in node.results}
-    found: dict[tuple[int, int], tuple[tuple[Node, Node], Refusal]] = {}
+    readers = Counter(value for node in nodes for value in set(node.reads))
+    found: dict[tuple[int, int], tuple[tuple[Node, Node], Refusal, int]] = {}
     for node in nodes:
         for value in node.reads:
             made = maker.get(value)
@@ -103,7 +109,8 @@ def pairs_with_extern_calls(graph: GroupGraph) -> list[tuple[tuple[Node, Node], 
                 refusal = _extern(one) if other.index in graph.summaries else None
                 if refusal is not None:
                     groups = (graph.group_of[made.index], graph.group_of[node.index])
-                    found.setdefault(groups, ((made, node), refusal))
+                    moved = graph.bytes_of(value) * (2 if readers[value] == 1 else 1)
+                    found.setdefault(groups, ((made, node), refusal, moved))
     return [found[groups] for groups in sorted(found)]
 
 

@@ -138,6 +138,12 @@ def parser() -> argparse.ArgumentParser:
         help="when a pass fails, write the module before it and the passes left to run",
     )
     group("--remarks", choices=("text", "yaml"), help="print to stderr what was decided, and why")
+    group(
+        "--sort",
+        choices=("order", "cost"),
+        default="order",
+        help="of remarks; cost: only missed fusions, those first that would save most time by estimate",
+    )
     group("--fuse-print-dependences", action="store_true", help="print to stderr what must run before what")
     group(
         "--fuse-print-estimates",

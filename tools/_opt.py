@@ -61,8 +61,10 @@ def _run(options: argparse.Namespace, flags: list[str]) -> int:
         good = [_reported(outcome, source.name) for outcome in outcomes]
     if options.remarks:
         for outcome in outcomes:
-            if outcome.remarks.items:
-                sys.stderr.write(outcome.remarks.render(options.remarks) + "\n")
+            by_cost = options.sort == "cost"
+            told = outcome.remarks.worst() if by_cost else outcome.remarks
+            if told.items:
+                sys.stderr.write(told.render(options.remarks, costs=by_cost) + "\n")
     sys.stderr.write("".join(text for outcome in outcomes for text in outcome.analyses))
     outputs = [outcome.output for outcome in outcomes if outcome.output is not None]
     if outputs and (options.output == "-" or all(good)):  # on failure, an output file is left as it is

@@ -15,6 +15,17 @@ _NAME = re.compile(r'"([^"]+)"(:\d+)?')
 
 
 @dataclass(frozen=True)
+class Loss:
+    """What a refused fusion leaves on the table, by estimate and at most: bytes of device memory that one
+    kernel would not move, and microseconds, those of a launch among them.  What it would compute again is not
+    taken off.
+    """
+
+    bytes: int
+    microseconds: float
+
+
+@dataclass(frozen=True)
 class Remark:
     """One decision.  ``kind``: "missed" (refused), "passed" (done), "analysis"."""
 
@@ -25,6 +36,7 @@ class Remark:
     ops: tuple[str, ...] = ()  #: the kernels or nodes concerned
     locations: tuple[str, ...] = ()  #: the user's lines, as printed by MLIR
     numbers: tuple[tuple[str, Any], ...] = ()  #: what the rule compared: numbers and strings
+    loss: Loss | None = None  #: of a fusion that was missed
 
     @property
     def nodes(self) -> tuple[str, ...]:
@@ -40,7 +52,9 @@ class Remark:
     def from_dict(data: Mapping[str, Any]) -> "Remark":
         """What ``to_dict`` gave, also when it has been through JSON."""
         lists = {name: tuple(data[name]) for name in ("ops", "locations")}
-        return Remark(**{**data, **lists, "numbers": tuple((n, v) for n, v in data["numbers"])})
+        loss = None if data["loss"] is None else Loss(**data["loss"])
+        numbers = tuple((n, v) for n, v in data["numbers"])
+        return Remark(**{**data, **lists, "numbers": numbers, "loss": loss})
 
 
 @dataclass
@@ -63,6 +77,12 @@ class Remarks:
         """Appends one remark; ``numbers`` are what the rule compared."""
         self.items.append(Remark(pass_name, kind, rule, message, ops, locations, tuple(numbers.items())))
 
+    def worst(self, count: int | None = None) -> "Remarks":
+        """The fusions that were missed and would save most time, by estimate, the first of all."""
+        known = [remark for remark in self.items if remark.loss is not None]
+        known.sort(key=lambda remark: -remark.loss.microseconds)  # type: ignore[union-attr]
+        return Remarks(known[:count])
+
     def to_list(self) -> list[dict[str, Any]]:
         """All remarks as JSON has them."""
         return [remark.to_dict() for remark in self.items]
@@ -72,20 +92,21 @@ class Remarks:
         """What ``to_list`` gave."""
         return Remarks([Remark.from_dict(remark) for remark in data])
 
-    def render(self, form: str) -> str:
+    def render(self, form: str, *, costs: bool = False) -> str:
         """All remarks as ``text`` (a line each, which names the lines of the program) or ``yaml`` (a document
         each, in the form of LLVM's optimisation remarks: `llvm-opt-report` reads them but prints those
-        of three passes of LLVM only).
+        of three passes of LLVM only).  ``costs`` puts what a missed fusion would save in front of its line.
         """
-        return "\n".join(_text(r) if form == "text" else _yaml(r) for r in self.items)
+        return "\n".join(_text(r, costs) if form == "text" else _yaml(r) for r in self.items)
 
 
-def _text(remark: Remark) -> str:
+def _text(remark: Remark, costs: bool) -> str:
+    cost = f"{remark.loss.microseconds:.2f} us, {remark.loss.bytes} bytes: " if costs and remark.loss else ""
     numbers = "".join(f", {n}={v}" for n, v in remark.numbers)
     ops = f" [{' + '.join(remark.ops)}]" if remark.ops else ""
     lines = dict.fromkeys(line for location in remark.locations for line in _lines(location))
     where = f" at {', '.join(lines)}" if lines else ""
-    return f"{remark.kind}: {remark.pass_name}: {remark.rule}{numbers}: {remark.message}{ops}{where}"
+    return f"{cost}{remark.kind}: {remark.pass_name}: {remark.rule}{numbers}: {remark.message}{ops}{where}"
 
 
 def _places(location: str) -> list[tuple[str, int, int]]:

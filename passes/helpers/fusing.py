@@ -20,7 +20,7 @@ from ...compiler.analysis.fusion.score import Gain, pays
 from ...compiler.analysis.fusion.walk import Walk
 from ...compiler.analysis.program.dependences import Node
 from ...compiler.base.dataclass import dataclass
-from ...compiler.base.remarks import Remarks
+from ...compiler.base.remarks import Loss, Remark, Remarks
 from ...compiler.cost.clock import microseconds
 from ...compiler.cost.hardware import Hardware
 from ...compiler.cost.work import Work
@@ -201,7 +201,8 @@ class Fuser:
             refusal = self.refused.get(self._key(a, b))
             if refusal is not None:
                 last, first = self.graph.members[a][-1], self.graph.members[b][0]
-                self.missed((nodes[last], nodes[first]), refusal, remarks)
+                loss = Loss(self.graph.saved_bytes(a, b), round(-self.score(a, b)[0], 2))
+                self.missed((nodes[last], nodes[first]), refusal, remarks, loss)
         total: dict[int, Gain] = {}
         for merge in self.merges:
             group = self.graph.group_of[merge.first[0]]
@@ -222,16 +223,12 @@ class Fuser:
                 saved_us=round(gain.microseconds(self.hardware), 2),
             )
 
-    def missed(self, pair: tuple[Node, Node], refusal: Refusal, remarks: Remarks) -> None:
+    def missed(self, pair: tuple[Node, Node], refusal: Refusal, remarks: Remarks, loss: Loss) -> None:
         """The remark of two calls that stay apart."""
-        remarks.add(
-            self.pass_name,
-            "missed",
-            refusal.rule,
-            f"{pair[0].name} and {pair[1].name} stay apart: {refusal.message}",
-            ops=tuple(n.name for n in pair),
-            locations=tuple(n.location for n in pair),
-            **dict(refusal.numbers),
+        names, locations = tuple(n.name for n in pair), tuple(n.location for n in pair)
+        message = f"{pair[0].name} and {pair[1].name} stay apart: {refusal.message}"
+        remarks.items.append(
+            Remark(self.pass_name, "missed", refusal.rule, message, names, locations, refusal.numbers, loss)
         )
 
 

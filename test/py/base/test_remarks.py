@@ -10,7 +10,7 @@ import yaml
 from fusion_checks import SCHEDULED, run_passes
 from fusion_modules import Graph
 
-from fuse_mlir.compiler.base.remarks import Remarks
+from fuse_mlir.compiler.base.remarks import Loss, Remark, Remarks
 
 
 def remarks_of_a_model() -> Remarks:
@@ -28,6 +28,18 @@ def test_remarks_survive_json_and_pickle() -> None:
     again = Remarks.from_list(json.loads(json.dumps(remarks.to_list())))
     assert again == remarks == pickle.loads(pickle.dumps(remarks))
     assert again.render("yaml") == remarks.render("yaml")
+
+
+def test_the_worst_come_first() -> None:
+    losses = [None, Loss(8, 1.5), Loss(4, 2.25), None, Loss(0, 0.5)]
+    remarks = Remarks()
+    for number, loss in enumerate(losses):
+        remarks.items.append(Remark("p", "missed", f"r{number}", "m", loss=loss))
+    assert [r.rule for r in remarks.worst().items] == ["r2", "r1", "r4"]
+    assert remarks.worst(1).render("text", costs=True) == "2.25 us, 4 bytes: missed: p: r2: m"
+    assert remarks.render("text", costs=True).splitlines()[0] == "missed: p: r0: m"
+    missed = [r for r in remarks_of_a_model().items if r.kind == "missed"]
+    assert missed and all(r.loss is not None and r.loss.microseconds > 0 for r in missed)
 
 
 def test_the_text_names_each_line_once_and_no_location_without_one() -> None:
