@@ -7,6 +7,7 @@ those of its default mode on an H200.
 
 import pytest
 import torch
+from versions import TORCH
 
 import fuse_mlir
 from fuse_mlir.bench.models import CASES
@@ -21,7 +22,7 @@ COUNTS = (
     ("bert_layer", "inference", 4, 3),
     ("bert_layer", "training", 17, 15),
     ("gpt2_tiny", "inference", 9, 10),
-    ("gpt2_tiny", "training", 36, 41),
+    ("gpt2_tiny", "training", 36 + (TORCH < (2, 13)), 41),  # torch 2.11 saves the positions
 )
 
 
