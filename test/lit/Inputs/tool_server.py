@@ -17,7 +17,7 @@ from typing import Any
 #: What is imported before a module runs for the first time; not the module itself: it runs as ``__main__``.
 IMPORTED = {
     "filecheck": ("filecheck.main",),
-    "fuse_mlir.tools.fuse_opt": ("fuse_mlir.tools._opt", "fuse_mlir.passes.pipeline"),
+    "fuse_mlir.tools.fuse_opt": ("fuse_mlir.tools._opt", "fuse_mlir.passes.pipeline", "written_dialects"),
     "fuse_mlir.tools.fuse_run": ("fuse_mlir.tools._run",),
 }
 

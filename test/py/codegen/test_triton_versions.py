@@ -1,8 +1,6 @@
 """Every kernel of the lit modules compiles for sm_90 with the installed Triton and with the newest one."""
 
-from functools import cache
 from pathlib import Path
-from typing import Any
 
 import pytest
 from lit_kernels import LIT_MODULES, compiled, outcome, refusals
@@ -19,25 +17,17 @@ SHARED = 227 << 10
 modules = pytest.mark.parametrize("path", LIT_MODULES, ids=lambda path: f"{path.parent.name}/{path.stem}")
 
 
-@cache
-def newest() -> dict[str, Any]:
-    """What becomes of the modules with the newest Triton."""
-    return report(LIT_MODULES)
-
-
 @modules
 def test_installed_version_compiles(path: Path) -> None:
     assert refusals(compiled(path)) == {}
 
 
-@modules
-def test_newest_version_compiles(path: Path) -> None:
-    assert refusals(newest()["kernels"][str(path)]) == {}
-
-
-def test_newest_version_is_the_one_that_compiled() -> None:
-    assert newest()["version"] == NEWEST
-    assert Path(newest()["imported"]).is_relative_to(FOLDER)
+def test_newest_version_compiles() -> None:
+    """All modules in one process."""
+    newest = report(LIT_MODULES)
+    assert newest["version"] == NEWEST and Path(newest["imported"]).is_relative_to(FOLDER)
+    refused = {path: refusals(kernels) for path, kernels in newest["kernels"].items()}
+    assert refused == {str(path): {} for path in LIT_MODULES}
 
 
 def test_a_refused_kernel_is_reported() -> None:

@@ -105,15 +105,16 @@ def test_drawn(number):
 
 
 #: Architectures that differ from another one in names, or in less than others do: LLaMA's (which bench has)
-#: with biases or layer norms, Gemma 2's without its second norms, OLMo 2's in another order, BERT's
-#: (bench, too) with fewer or narrower embeddings, Phi's in another order, DINOv2's without scales, ResNet's
-#: (bench, too).
+#: with biases, layer norms or joined products, Gemma 2's without its second norms, OLMo 2's in another order,
+#: BERT's (bench, too) with fewer or narrower embeddings, Phi's in another order, DINOv2's without scales,
+#: ResNet's (bench, too).
 LIKE_OTHERS = (
     "mistral",
     "qwen2",
     "qwen3",
     "gemma",
     "starcoder2",
+    "phi3",
     "stablelm",
     "roberta",
     "electra",
