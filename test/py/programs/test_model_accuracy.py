@@ -3,9 +3,9 @@
 `bench.accuracy` compares outputs, gradients, mutations and strides with a float64 run. Float32 with static
 sizes is what each run of the tests covers, at the last level of the IR and with a check of the numbers before
 and after every pass: a training step where a case has one, as its forward graph holds the ops of inference.
-Stacks of blocks that are cases themselves have no check of each pass. Inference of these cases, bfloat16 and
-dynamic sizes are marked `slow`, and each has a few quick representatives, the latter two at the level that is
-the default on a CPU.
+Stacks of blocks have that check in a test marked `slow`. Inference of these cases, bfloat16 and dynamic sizes
+are marked `slow`, too, and each has a few quick representatives, the latter two at the level that is the
+default on a CPU.
 """
 
 import pytest
@@ -20,8 +20,8 @@ QUICK = ("mlp", "gpt2_block_explicit", "resnet_bottleneck", "adam_step")
 #: An op that is neither generated nor chosen to run as itself is an error.
 PLANNED = {"interpret_level": "planned", "strict": True}
 EVERY_PASS = PLANNED | {"verify": "numeric"}
-#: GPT-2 around `gpt2_block`, BERT around `bert_layer`, Llama around `llama_block`.
-STACKS = ("gpt2_tiny", "hf_gpt2_tiny", "hf_bert_tiny", "hf_llama_tiny")
+#: GPT-2 around `gpt2_block`, BERT around `bert_layer`, Llama around `llama_block`; T5 has two of each block.
+STACKS = ("gpt2_tiny", "hf_gpt2_tiny", "hf_bert_tiny", "hf_llama_tiny", "hf_t5_tiny")
 
 
 pytestmark = pytest.mark.usefixtures("one_thread")
@@ -65,6 +65,12 @@ def first(case: ModelCase, training: bool) -> bool:
 @pytest.mark.parametrize(("case", "training"), parameters(first))
 def test_float32(case, training):
     judged(case, training, options=PLANNED if case.name in STACKS else EVERY_PASS)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", STACKS)
+def test_stacks_after_every_pass(name):
+    judged(CASES[name], True, options=EVERY_PASS)
 
 
 @pytest.mark.parametrize(("case", "training"), parameters(quick))
