@@ -9,6 +9,7 @@ The dims that a product sums are paired with nothing but the dims that other pro
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property, lru_cache
 from itertools import islice
+from math import prod
 from typing import NamedTuple
 
 from ...index import Expr, Facts, Solution, const, is_bijection, simplify, solve, sym
@@ -89,10 +90,15 @@ class Spaces:
     def crosses_cleanly(
         self, summary: Summary, dims: Mapping[str, Expr], extents: Mapping[str, Expr]
     ) -> bool:
-        """Whether each reduction of a member would cross whole dims of the space."""
+        """Whether each reduction of a member would cross whole dims of the space, and each point once: over
+        rows that are ``d0 floordiv 4``, each row would count four times.
+        """
         for crossing in summary.crossings:
             crossed = image(dims, crossing.over, extents)
             if crossed & image(dims, crossing.dims - set(crossing.over), extents):
+                return False
+            points = prod((summary.dims[d] for d in crossing.over if d in dims), start=const(1))
+            if not self.facts.equal(prod((extents[d] for d in crossed), start=const(1)), points):
                 return False
             if crossing.op == "fuse.scan" and not all(_is_symbol(dims.get(d)) for d in crossing.over):
                 return False
