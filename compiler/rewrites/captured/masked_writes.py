@@ -15,10 +15,16 @@ After::
     y.copy_(where(mask, values[cumsum(mask) - 1], y)) # and an assertion that their number is the mask's
     y.copy_(where(mask, y + t, y))
 
-It does not fire for several masks, a mask beside indices or slices, masks of uint8, other devices, and values
-whose other dims do not broadcast.  Arithmetic on ``y[mask]`` is computed for all elements only where nothing
-but arithmetic stands between reading and writing, and where gradients are asked for only sums: 0 times an
-infinite slope of what is not selected would be NaN.
+Numbers and slices beside the mask are a view, which is written.  A mask beside another mask, or beside a
+list of indices, becomes one mask of what both select (``mask_indices.py``): torch pairs the n-th with the
+n-th.
+
+It does not fire for three of these, or two with a slice between them, masks of uint8, other devices,
+values whose other dims do not broadcast, and values for each of several pairs.  Arithmetic on ``y[mask]``
+is computed for all elements only where nothing but arithmetic stands between reading and writing, and
+where gradients are asked for only sums: 0 times an infinite slope of what is not selected would be NaN.
+Where dynamic output shapes are not captured (``torch._dynamo.config.capture_dynamic_output_shape_ops``),
+Dynamo ends the graph before ``y[mask]`` is read, so that no backend sees both.
 
 Why not an MLIR pass: its purpose is that AOTAutograd can trace the gradient and meets no size that depends on
 data.
@@ -30,9 +36,9 @@ from typing import Any
 import torch
 from torch import Tensor
 from torch.fx import Graph, GraphModule, Node
-from torch.fx.experimental.symbolic_shapes import free_unbacked_symbols
 
 from ..rewriting import rewrite
+from .mask_indices import MaskIndex, joined, same_size
 from .matching import example, rewrite_graphs
 
 _ARITHMETIC = {
@@ -60,51 +66,60 @@ def _write_all(graph: Graph) -> int:
 
 
 class _Write:
-    """``target[.., mask, ..] = values``: dims before ``first`` and after the mask are whole."""
+    """``target[index] = values``: dims beside those of the mask are whole, behind the view ``index.basic``.
+    ``values``: a tensor or a number.
+    """
 
-    def __init__(self, node: Node, target: Node, first: int, mask: Node, values: Node, add: bool) -> None:
-        self.node, self.target, self.first, self.mask, self.values = node, target, first, mask, values
-        self.add = add
+    def __init__(self, node: Node, target: Node, index: MaskIndex, values: Any, add: bool) -> None:
+        self.node, self.target, self.index, self.values, self.add = node, target, index, values, add
+        self.first, self.mask = index.first, index.tensors[0]
 
     @staticmethod
     def of(node: Node) -> "_Write | None":
         if node.op == "call_function" and node.target is operator.setitem:
             target, index, values = node.args
             indices: Any = index if isinstance(index, tuple) else (index,)
-            whole, add = slice(None), False
+            add = False
         elif node.target in ("index_put", "index_put_", torch.index_put, torch.index_put_):
             given = (
                 dict(zip(("self", "indices", "values", "accumulate"), node.args, strict=False)) | node.kwargs
             )
             target, indices, values = (given.get(n) for n in ("self", "indices", "values"))
-            target, whole, add = given.get("input", target), None, given.get("accumulate", False)
+            target, add = given.get("input", target), given.get("accumulate", False)
+            if isinstance(indices, (tuple, list)):
+                indices = [slice(None) if i is None else i for i in indices]
         else:
             return None
-        if not isinstance(indices, (tuple, list)) or not isinstance(add, bool):
+        x, v = example(target), example(values)
+        if not isinstance(indices, (tuple, list)) or not isinstance(add, bool) or x is None:
             return None
-        masks = [(d, i) for d, i in enumerate(indices) if i != whole]
-        if len(masks) != 1 or not isinstance(masks[0][1], Node):
+        found = MaskIndex.of(x, list(indices))
+        if found is None or not found.joins():
             return None
-        first, mask = masks[0]
-        x, m, v = example(target), example(mask), example(values)
-        if x is None or m is None or v is None or m.dtype != torch.bool or not m.dim():
+        if v is None:  # the import knows a number behind one mask
+            fills = isinstance(values, (bool, int)) or (
+                isinstance(values, float) and x.dtype.is_floating_point
+            )
+            return _Write(node, target, found, values, add) if fills and len(found.tensors) > 1 else None
+        if x.device != v.device or x.dtype != v.dtype:
             return None
-        if not x.device == m.device == v.device or x.dtype != v.dtype:
-            return None
-        write = _Write(node, target, first, mask, values, add)
-        return write if write._fits(x, m, v) else None
+        write = _Write(node, target, found, values, add)
+        return write if write._fits(found.viewed, v) else None
 
-    def _fits(self, x: Tensor, m: Tensor, v: Tensor) -> bool:
+    def _fits(self, x: Tensor, v: Tensor) -> bool:
         """Whether torch would broadcast the values, as far as sizes are known."""
-        selected = [*x.shape[: self.first], -1, *x.shape[self.first + m.dim() :]]
+        selected = [*x.shape[: self.first], -1, *x.shape[self.index.end :]]
         lost = v.dim() - len(selected)
         shape = v.shape[max(lost, 0) :]
-        if any(not _is(n, 1) for n in v.shape[: max(lost, 0)]) or self.first + m.dim() > x.dim():
+        if any(not same_size(n, 1) for n in v.shape[: max(lost, 0)]):
             return False
-        matches = all(_is(a, b) for a, b in zip(m.shape, x.shape[self.first :], strict=False))
+        if not self.index.is_ordered:  # the values of pairs have an order that the mask does not
+            place = len(shape) - len(selected) + self.first
+            if self.add or (place >= 0 and not same_size(shape[place], 1)):
+                return False
         pairs = zip(reversed(shape), reversed(selected), strict=False)
-        return matches and all(
-            b == -1 if type(b) is int and b == -1 else _is(a, 1) or _is(a, b) for a, b in pairs
+        return all(
+            b == -1 if type(b) is int and b == -1 else same_size(a, 1) or same_size(a, b) for a, b in pairs
         )
 
     def replaced(self, graph: Graph) -> int:
@@ -113,15 +128,21 @@ class _Write:
         in_place = in_place or self.node.target is torch.index_put_
         with graph.inserting_before(self.node):
             everywhere = None if self.add else self._everywhere(graph)
+            target, mask = self.target, self.mask
+            if self.index.basic is not None:
+                target = _shown(
+                    graph.call_function(operator.getitem, (target, self.index.basic)), self.index.viewed
+                )
+            if len(self.index.tensors) > 1:
+                mask = graph.call_function(joined, (target, self.first, *self.index.tensors))
             if everywhere is not None:
-                new = graph.call_function(chosen, (self.target, self.first, self.mask, everywhere))
+                new = graph.call_function(chosen, (target, self.first, mask, everywhere))
+            elif not isinstance(self.values, Node):
+                new = graph.call_function(fill, (target, self.first, mask, self.values))
             else:
-                new = graph.call_function(put, (self.target, self.first, self.mask, self.values, self.add))
-            if "example_value" in self.target.meta:
-                new.meta["example_value"] = self.target.meta["example_value"]
-            result = graph.call_method("copy_", (self.target, new)) if in_place else new
-            if in_place:
-                result.meta["example_value"] = self.target.meta["example_value"]
+                new = graph.call_function(put, (target, self.first, mask, self.values, self.add))
+            _shown(new, self.index.viewed)
+            result = _shown(graph.call_method("copy_", (target, new)), self.index.viewed) if in_place else new
         self.node.replace_all_uses_with(result)
         graph.erase_node(self.node)
         if everywhere is not None:
@@ -130,6 +151,8 @@ class _Write:
 
     def _everywhere(self, graph: Graph) -> Node | None:
         """Arithmetic on ``x[mask]`` as that on ``x``; None for anything else."""
+        if self.index.basic is not None or len(self.index.tensors) > 1:
+            return None
         steps: list[Node] = []
         step: Any = self.values
         while isinstance(step, Node) and step.target in _ARITHMETIC and len(step.users) == 1:
@@ -169,7 +192,7 @@ class _Write:
         """Whether the node has a row for each selected element, by its name in torch's sizes."""
         value, values = example(node), example(self.values)
         assert values is not None
-        return value is not None and value.dim() > 0 and _is(value.shape[0], values.shape[0])
+        return value is not None and value.dim() > 0 and same_size(value.shape[0], values.shape[0])
 
     def _aligned(self, operand: Any) -> bool:
         """Whether an operand broadcasts to all elements as to the selected ones."""
@@ -179,17 +202,15 @@ class _Write:
         return value is not None and x is not None and m is not None and value.dim() <= x.dim() - m.dim()
 
 
-def _is(a: Any, b: Any) -> bool:
-    """Whether two sizes are equal; of a size that depends on data, only where that is known."""
-    sizes = [n for n in (a, b) if isinstance(n, torch.SymInt)]
-    if any(free_unbacked_symbols(n) for n in sizes):
-        return len(sizes) == 2 and bool(a.node.expr == b.node.expr)
-    return bool(a == b)
+def _shown(node: Node, value: Tensor) -> Node:
+    """The node, of which that is an example."""
+    node.meta["example_value"] = value
+    return node
 
 
 def _alike(a: Tensor | None, b: Tensor | None) -> bool:
     same = a is not None and b is not None and a.dim() == b.dim() and a.dtype == b.dtype
-    return same and all(_is(m, n) for m, n in zip(a.shape, b.shape, strict=True))  # type: ignore[union-attr]
+    return same and all(same_size(m, n) for m, n in zip(a.shape, b.shape, strict=True))  # type: ignore[union-attr]
 
 
 _CHECKS = (torch.ops.aten.sym_size.int, operator.ge, operator.le, torch.ops.aten._assert_scalar.default)
@@ -225,6 +246,11 @@ def _erase_unused(graph: Graph, node: Node) -> None:
 def chosen(x: Tensor, first: int, mask: Tensor, values: Tensor) -> Tensor:
     """``values`` where the mask over dims from ``first`` on holds, else ``x``."""
     return torch.where(_over(mask, x, first), values.to(x.dtype), x)
+
+
+def fill(x: Tensor, first: int, mask: Tensor, value: float) -> Tensor:
+    """The number where the mask over dims from ``first`` on holds, else ``x``."""
+    return x.masked_fill(_over(mask, x, first), value)
 
 
 def put(x: Tensor, first: int, mask: Tensor, values: Tensor, add: bool) -> Tensor:
@@ -265,4 +291,4 @@ def _of_each(values: Tensor, place: int, mask: Tensor) -> Tensor:
     return torch.ops.aten._unsafe_index.Tensor(values, [*[None] * place, at])
 
 
-__all__ = ["chosen", "put", "write_where_masks_hold"]
+__all__ = ["chosen", "fill", "put", "write_where_masks_hold"]

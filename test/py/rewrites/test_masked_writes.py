@@ -91,9 +91,58 @@ def test_a_wrong_number_of_values():
             Compiled(assigned)(given(4, 3), MASK.clone(), values)
 
 
+def pairs(x, rows, columns, at, one, values):
+    """A mask beside a mask, lists of indices, numbers and slices."""
+    y = [x.clone() for _ in range(9)]
+    y[0][rows, columns] = 1.0
+    y[1][rows, at] = values[0]
+    y[2][at, columns] = values[:1]
+    y[3][rows, one] = values
+    y[4][one, columns] = 2.0
+    y[5].index_put_((rows, one), values, accumulate=True)
+    y[6][rows, 1:] = x[0, 1:].sin()
+    y[7][..., -1][rows] = values
+    y[8][1:3, columns] = 3
+    return y
+
+
+@pytest.mark.parametrize("counts", [(3, 3), (3, 1), (1, 2), (3, 2)], ids=str)
+def test_beside_other_indices(counts):
+    """Pairs of as many, one beside several, and numbers that do not fit."""
+    count, others = counts
+    rows, columns = torch.arange(5) % 2 == 0, torch.arange(4) > 3 - others
+    rows = rows & (torch.arange(5) < 2 * count)
+    args = (given(5, 4), rows, columns, torch.tensor([3, -4, 1])[:others], torch.tensor([-1]))
+    args = (*args, given(count))
+    compiled = Compiled(pairs, {"interpret_level": "planned"})
+    if counts == (3, 2):
+        with pytest.raises((IndexError, DeviceAssertError)):
+            compiled(*args)
+        return
+    for found, want in zip(compiled(*args), pairs(*args), strict=True):
+        assert torch.equal(found, want)
+    assert not compiled.graphs[0].fallbacks
+
+
+def test_an_index_beside_a_mask_is_within_its_dim():
+    def write(x, mask, at):
+        x[mask, at] = 1.0
+        return x
+
+    with pytest.raises(IndexError):
+        Compiled(write)(given(4, 3), MASK[:, 0], torch.tensor([3]))
+
+
+def apart(x, mask, values):
+    y = x.view(2, 2, 3).clone()
+    y[mask[:2, 0], :, mask[0]] = values[:1]
+    return y
+
+
 OTHERS = {
-    "two masks": lambda x, m, v: x.index_put((m[:, 0], m[0]), v[:1]),
-    "beside an index": lambda x, m, v: x.index_put((m[:, 0], torch.tensor([0, 2])), v[:2]),
+    "three": lambda x, m, v: x.view(2, 2, 3).index_put((m[:2, 0], m[:2, 0], m[0]), v[:1]),
+    "apart": apart,
+    "values for pairs": lambda x, m, v: x.index_put((m[:, 0], torch.tensor([0, 2])), v[:2]),
 }
 
 
