@@ -83,7 +83,9 @@ PRIVATE_NAMES: tuple[Names, ...] = (
         "profiler ranges end with the call of the backend",
     ),
     Names("torch._dynamo.config", " patch", "setting the attribute, and setting it back"),
+    Names("torch._dynamo.debug_utils", "cast_to_fp64", "compare with eager alone"),
     Names("torch._dynamo.utils", "get_debug_dir", "the folder torch_compile_debug"),
+    Names("torch._dynamo.utils", "clone_inputs same", "copies, and torch.testing.assert_close"),
     Names("torch._dynamo.source", "ConstantSource", "another source of a symbol of output='fx'"),
     Names(
         "torch._functorch._aot_autograd.schemas.OutputType",

@@ -63,7 +63,9 @@ LAYERS = {
     "fuse_mlir": 18,
     "fuse_mlir.compiler": 18,
     "fuse_mlir.tools": 18,
+    "fuse_mlir.bisect": 19,
     "fuse_mlir.cache": 19,
+    "fuse_mlir.minify": 19,
     "fuse_mlir.templates": 19,  # the public face of compiler/fx/templates.py
     "fuse_mlir.helion_templates": 20,  # templates of Helion kernels
 }

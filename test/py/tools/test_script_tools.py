@@ -1,0 +1,176 @@
+"""``bisect`` and ``minify``, with a fault planted in a rewrite, a pass, a fusion or a tile."""
+
+import runpy
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from repository import ROOT
+
+from fuse_mlir.compiler.ir.kernel import is_kernel, string
+from fuse_mlir.compiler.mlir import ir
+from fuse_mlir.compiler.rewrites.captured.idle_dropouts import drop_idle_dropouts
+from fuse_mlir.passes import apply_tiling
+from fuse_mlir.passes.duplicate_cheap import DuplicateCheap
+from fuse_mlir.passes.materialize_fusion import MaterializeFusion
+from fuse_mlir.tools import _bisect, _minify, fuse_opt, fuse_run
+
+pytestmark = pytest.mark.usefixtures("fresh_dynamo")
+
+#: Two groups of kernels, one with an exponential.
+SCRIPT = """
+import sys, torch, fuse_mlir
+def f(x, w):
+    y = (x @ w).tanh() * 2
+    z = (y.sum(1, keepdim=True) + 1).cos() @ w[:1]
+    return (z * 0.5).exp() + 1
+level = sys.argv[1]
+options = {"interpret_level": level, "rounding": "eager"}
+torch.compile(f, backend=fuse_mlir.backend, options=options)(torch.randn(4, 8), torch.randn(8, 8))
+print("the script goes on")
+"""
+
+Tool = Callable[..., tuple[int, str]]
+
+
+@pytest.fixture
+def tool(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Tool:
+    script = tmp_path / "script.py"
+    script.write_text(SCRIPT.lstrip())
+
+    def run(main: Callable[[list[str]], int], level: str = "scheduled") -> tuple[int, str]:
+        code = main(["--out", str(tmp_path / "out"), str(script), level])
+        said = capsys.readouterr()
+        return code, said.out + said.err
+
+    return run
+
+
+def without_exp(func: ir.Operation) -> None:
+    """The fault: an exponential is left out."""
+    for op in func.regions[0].blocks[0].operations:
+        if op.operation.name == "math.exp":
+            op.operation.result.replace_all_uses_with(op.operation.operands[0])
+
+
+def in_kernels(module: ir.Module, part: str) -> None:
+    for op in list(module.body.operations):
+        if is_kernel(op) and part in string(op.attributes["sym_name"]):
+            without_exp(op.operation)
+
+
+def plant_pass(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(DuplicateCheap, "run_with", lambda self, module, *_: in_kernels(module, "exp"))
+
+
+def plant_fusion(monkeypatch: pytest.MonkeyPatch) -> None:
+    real = MaterializeFusion.run_with
+
+    def run(self: MaterializeFusion, module: ir.Module, *rest: object) -> None:
+        real(self, module, *rest)
+        in_kernels(module, "_exp")
+
+    monkeypatch.setattr(MaterializeFusion, "run_with", run)
+
+
+def plant_tile(monkeypatch: pytest.MonkeyPatch) -> None:
+    real = apply_tiling.apply_tiling
+
+    def apply(func: ir.Operation) -> None:
+        if "exp" in string(func.attributes["sym_name"]):
+            without_exp(func)
+        real(func)
+
+    monkeypatch.setattr(apply_tiling, "apply_tiling", apply)
+
+
+def plant_rewrite(monkeypatch: pytest.MonkeyPatch) -> None:
+    def apply(gm: object) -> int:
+        (node,) = (n for n in gm.graph.nodes if n.target == "exp")
+        node.replace_all_uses_with(node.args[0])
+        return 1
+
+    monkeypatch.setattr(drop_idle_dropouts, "apply", apply)
+
+
+@pytest.mark.parametrize(
+    ("plant", "level", "named"),
+    [
+        (plant_pass, "scheduled", "the pass duplicate-cheap breaks the answer: NumericMismatch: "),
+        (plant_fusion, "scheduled", "the fusion of mul_1 + exp + add_1 at SCRIPT:5 breaks the answer"),
+        (plant_tile, "planned", "the tile of kernel @fused_mul_exp_add_0, {axes = "),
+    ],
+)
+def test_bisect_names_the_first_decision_that_breaks_an_answer(
+    plant, level, named, tool, tmp_path, monkeypatch
+) -> None:
+    plant(monkeypatch)
+    code, said = tool(_bisect.main, level)
+    assert code == 1
+    assert named in said.replace(str(tmp_path / "script.py"), "SCRIPT"), said
+    out = tmp_path / "out"
+    words = [w for n in range(2) for w in ("--input", str(out / f"input-{n}.pt"))]
+    assert f"wrote {out / 'replay.sh'}" in said
+    pipeline = next(w for w in (out / "replay.sh").read_text().split() if w.startswith("--pass-pipeline="))
+    before, after, expected = (str(out / name) for name in ("before.mlir", "after.mlir", "expected.pt"))
+    assert fuse_run.main([before, *words, "--save", expected]) == 0
+    for fault, verdict in ((True, 1), (False, 0)):
+        if not fault:
+            monkeypatch.undo()
+        assert fuse_opt.main([before, pipeline.replace("'", ""), "-o", after]) == 0
+        assert fuse_run.main([after, *words, "--compare", expected]) == verdict
+
+
+def test_bisect_names_a_rewrite_and_writes_both_graphs(tool, tmp_path, monkeypatch) -> None:
+    plant_rewrite(monkeypatch)
+    code, said = tool(_bisect.main)
+    assert code == 1 and "the rewrite idle-dropouts breaks the answer: the graph then gives result 0" in said
+    before, after = ((tmp_path / "out" / f"{name}.py").read_text() for name in ("before", "after"))
+    assert ".exp()" in before and "z * 0.5" in before and "1 + exp" not in after
+
+
+def test_bisect_names_a_pass_that_raises(tool, monkeypatch) -> None:
+    def fail(*_: object) -> None:
+        raise KeyError("d7")
+
+    monkeypatch.setattr(DuplicateCheap, "run_with", fail)
+    code, said = tool(_bisect.main)
+    assert code == 1 and "the pass duplicate-cheap raises: KeyError: 'd7'" in said
+
+
+def test_minify_keeps_the_op_that_fails_and_the_options(tool, tmp_path, monkeypatch) -> None:
+    plant_pass(monkeypatch)
+    code, said = tool(_minify.main)
+    assert code == 1 and "of exp it still gives result 0 otherwise than eager" in said, said
+    script = tmp_path / "out" / "minified.py"
+    text = script.read_text()
+    assert text.count("torch.ops.") == 1 and "\"rounding\": 'eager'" in text
+    with pytest.raises(AssertionError, match="not close"):
+        runpy.run_path(str(script), run_name="__main__")
+    monkeypatch.undo()
+    runpy.run_path(str(script), run_name="__main__")
+
+
+def test_nothing_fails_and_nothing_is_written(tool, tmp_path) -> None:
+    for main in (_bisect.main, _minify.main):
+        code, said = tool(main)
+        assert code == 0 and "every graph of the script compiles" in said and "goes on" in said
+    assert not (tmp_path / "out").exists()
+
+
+def test_what_is_wrong_with_a_script_is_one_sentence(tmp_path, capsys) -> None:
+    script = tmp_path / "s.py"
+    for text, said in (("1 / 0", "raised ZeroDivisionError"), ("import sys; sys.exit(3)", "exit code 3")):
+        script.write_text(text)
+        assert _minify.main(["--out", str(tmp_path / "out"), str(script)]) == 1
+        assert said in capsys.readouterr().err
+    assert _bisect.main(["--out", str(tmp_path), str(script)]) == 2
+    assert "which exists: name a new folder" in capsys.readouterr().err
+
+
+def test_the_doors_start_and_hide_no_module_of_python() -> None:
+    """The root of the repository may be on Python's path."""
+    code = "import bisect, sys; sys.exit(not hasattr(bisect, 'bisect_left'))"
+    assert subprocess.run([sys.executable, "-c", code], cwd=ROOT).returncode == 0
