@@ -29,6 +29,7 @@ from typing import ClassVar
 from ..compiler.analysis.tiling.candidates import kernel_key
 from ..compiler.base.dataclass import dataclass
 from ..compiler.base.remarks import Remarks
+from ..compiler.ir.decisions import ChosenTile, note_tile
 from ..compiler.ir.kernel import Kernel, is_kernel, is_tiled, string
 from ..compiler.ir.tile import Tile
 from ..compiler.mlir import ir
@@ -63,12 +64,14 @@ class AutotuneTiling(Pass):
                 continue
             before = Tile.of(func.attributes["fuse.tile"])
             func.attributes["fuse.tile"] = tile.attribute()
-            name = string(func.attributes["sym_name"])
+            name, said = string(func.attributes["sym_name"]), f"{_short(before)} -> {_short(tile)}"
+            if Kernel.of(func).products:
+                note_tile(module, name, ChosenTile(said, str(func.location), last=True))
             remarks.add(
                 self.name,
                 "analysis",
                 "measured",
-                f"tile of @{name}: {_short(before)} -> {_short(tile)}",
+                f"tile of @{name}: {said}",
                 ops=(name,),
                 locations=(str(func.location),),
                 num_warps=tile.num_warps,

@@ -43,6 +43,7 @@ from ..compiler.analysis.tiling.choice import NoTiling
 from ..compiler.analysis.tiling.rules import choose
 from ..compiler.base.dataclass import dataclass
 from ..compiler.base.remarks import Remarks
+from ..compiler.ir.decisions import ChosenTile, note_tile
 from ..compiler.ir.kernel import Kernel, is_kernel, is_tiled, string
 from ..compiler.ir.sizes import hints_of
 from ..compiler.ir.storage import functions_of
@@ -91,12 +92,15 @@ class ChooseTiling(Pass):
             others = replace(shape, spilled=spilled + 1)
             last = bool(kernel.products) and choose(others, hardware).tile == choice.tile
             func.attributes["fuse.tile"] = choice.tile.attribute()
-            axes = ", ".join(f"{'*'.join(a.dims)} {a.kind} {a.block}" for a in choice.tile.axes)
+            axes = [f"{'*'.join(a.dims)} {a.kind} {a.block}" for a in choice.tile.axes] or ["one point"]
+            said = ", ".join(axes)
+            if kernel.products:
+                note_tile(module, kernel.name, ChosenTile(said, str(func.location), last))
             remarks.add(
                 self.name,
                 "analysis",
                 choice.rule,
-                f"tile of @{kernel.name}: {axes or 'one point'}",
+                f"tile of @{kernel.name}: {said}",
                 ops=(kernel.name,),
                 locations=(str(func.location),),
                 num_warps=choice.tile.num_warps,

@@ -12,6 +12,7 @@ from ..compiler.analysis.program.provenance import node_names
 from ..compiler.base.dataclass import dataclass
 from ..compiler.base.remarks import Remarks
 from ..compiler.cost.hardware import Hardware
+from ..compiler.ir.decisions import note_estimated
 from ..compiler.ir.kernel import string
 from ..compiler.ir.sizes import hints_of
 from ..compiler.ir.views import root_of
@@ -124,7 +125,7 @@ class ReviewLibraries(AnalysisPass):
     ) -> list[ir.Operation]:
         """The calls of kernels that go back."""
         chained = _chained(program, hints_of(program.main))
-        found = []
+        found, estimated_nodes = [], set[str]()
         for call, estimated in estimated_products(program, hardware).items():
             known = measured.get(call)
             name = string(program.callee(call).attributes["sym_name"])
@@ -153,6 +154,9 @@ class ReviewLibraries(AnalysisPass):
             )  # fmt: skip
             if loses:
                 found.append(call)
+            elif known is None:
+                estimated_nodes.update(node_names(call.location))
+        note_estimated(program.module, estimated_nodes)
         return found
 
     def _fuse_again(self, module: ir.Module, remarks: Remarks, analyses: AnalysisManager) -> None:

@@ -23,6 +23,7 @@ from ..cost.devices import hardware_named
 from ..frontend.importer.importer import ImportedGraph, import_graph
 from ..fx.saved_strides import result_strides
 from ..ir.context import make_context
+from ..ir.decisions import take_decisions
 from ..ir.storage import functions_of
 from ..mlir import ir
 from ..rewrites.layouts.choose import choose_layouts
@@ -111,12 +112,13 @@ def _compile_rewritten(request: Request) -> Compilation:
         module = imported.module
         launches_before = kernel_calls(module)
         lowered = lower(request, imported, dump, spilled.names, spilled.back)
+        decided = take_decisions(module)
         ran = launches(module)
         program = _executable(request, imported, ran)
         products = program.products()
         taken = [(program.sources[name].product, kernel.cubin) for name, kernel in products.items()]
-        said, nodes = request.remarks.items[told:], _nodes_of_products(program, ran)
-        if request.options.pipeline is not None or not spilled.learn(taken, said, nodes):
+        nodes = _nodes_of_products(program, ran)
+        if request.options.pipeline is not None or not spilled.learn(taken, decided, nodes):
             break
         del request.remarks.items[told:]
     request.remarks.items += spilled.remarks

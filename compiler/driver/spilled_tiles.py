@@ -15,21 +15,24 @@ from types import MappingProxyType
 
 from ..base.dataclass import dataclass
 from ..base.remarks import Remark
+from ..ir.decisions import ChosenTile, Decisions
 from ..runtime.kernels.cubin import ARRAY_BYTES, CompiledCubin
 
 #: Tiles of a kernel that are compiled at most.
 MOST_TILES = 4
+#: No pass noted anything.
+NOTHING = Decisions({}, frozenset())
 
 
 @dataclass(frozen=True)
 class TriedTile:
     """What a kernel took with one tile.  ``stack``: bytes of local memory of a thread.  ``beyond``: bytes of
-    shared memory beyond what a program can have.  ``chosen``: the remark of the pass that chose the tile.
+    shared memory beyond what a program can have.  ``chosen``: the tile; None where no pass chose one.
     """
 
     stack: int
     beyond: int
-    chosen: Remark | None = None
+    chosen: ChosenTile | None = None
 
     @property
     def excess(self) -> int:
@@ -37,10 +40,8 @@ class TriedTile:
 
     @property
     def is_last(self) -> bool:
-        """Whether ``choose-tiling`` has no other tile, or would not be asked: the tile was measured."""
-        return self.chosen is not None and (
-            self.chosen.pass_name == "autotune-tiling" or "last" in dict(self.chosen.numbers)
-        )
+        """Whether no other tile would be chosen."""
+        return self.chosen is not None and self.chosen.last
 
 
 @dataclass
@@ -61,24 +62,23 @@ class SpilledTiles:
     def learn(
         self,
         found: Iterable[tuple[str, CompiledCubin]],
-        said: Sequence[Remark] = (),
+        decided: Decisions = NOTHING,
         nodes: Mapping[str, Sequence[str]] = MappingProxyType({}),
     ) -> bool:
         """Takes in what was compiled of kernels with products, by their names; whether to lower again.
-        ``said``: the remarks of the passes.  ``nodes``: the FX nodes that each kernel computes.
+        ``decided``: what the passes noted.  ``nodes``: the FX nodes that each kernel computes.
 
         A launch that combines calls of a kernel has its tile, too: what takes most counts.  A kernel keeps
         the first tile that does not take too much.  Where a tile of which a thread holds less takes as much
         as the one before, that is no spilled registers but the array of a function (``sin`` has one), and the
         kernel keeps the larger tile.
         """
-        chosen = {r.ops[0]: r for r in said if r.pass_name in ("choose-tiling", "autotune-tiling")}
         most: dict[str, TriedTile] = {}
         for name, cubin in found:
-            tile = TriedTile(cubin.stack, max(0, cubin.shared - self.shared), chosen.get(name))
+            tile = TriedTile(cubin.stack, max(0, cubin.shared - self.shared), decided.tiles.get(name))
             most[name] = max(most.get(name, tile), tile, key=lambda tried: tried.excess)
         again = [self._learn(name, tile) for name, tile in most.items()]
-        products = _estimated_products(said).difference(self.back)
+        products = decided.estimated.difference(self.back)
         back = {n: products.intersection(nodes.get(n, ())) for n in most if self._takes_too_much(n)}
         return self._give_back({name: found for name, found in back.items() if found}) or any(again)
 
@@ -129,23 +129,17 @@ class SpilledTiles:
         return [*self.gone, *kept]
 
 
-def _estimated_products(said: Iterable[Remark]) -> set[str]:
-    """The FX nodes of the products that ``review-libraries`` left kernels because an estimate says so."""
-    reviewed = (r for r in said if (r.pass_name, r.rule) == ("review-libraries", "kernel"))
-    return {node for r in reviewed if "kernel_us" in dict(r.numbers) for node in r.nodes}
-
-
 def _remarks(name: str, tried: Sequence[TriedTile], taken: int | None) -> list[Remark]:
     return [_remark(name, tile, number == taken) for number, tile in enumerate(tried) if tile.excess]
 
 
 def _remark(name: str, tile: TriedTile, kept: bool) -> Remark:
-    text = "a tile" if tile.chosen is None else tile.chosen.message.partition(": ")[2]
+    text = "a tile" if tile.chosen is None else tile.chosen.text
     takes = f"a thread takes {tile.stack} bytes of local memory"
     if tile.beyond:
         takes += f", a program {tile.beyond} bytes more of shared memory than there is"
     message = f"@{name} {'keeps' if kept else 'does not keep'} {text}: {takes}"
     numbers = (("stack", tile.stack), *((("beyond", tile.beyond),) if tile.beyond else ()))
-    locations = () if tile.chosen is None else tile.chosen.locations
+    locations = () if tile.chosen is None else (tile.chosen.location,)
     kind = "analysis" if kept else "missed"
     return Remark("choose-tiling", kind, "spilled", message, (name,), locations, numbers)

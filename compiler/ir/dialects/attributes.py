@@ -34,6 +34,23 @@ ATTRIBUTES = (
         "`ir/layout.py`, launch plans, `fuse-run`",
     ),
     DiscardableAttribute(
+        "fuse.tiles",
+        "a module",
+        'fuse.tiles = {mm = {location = "loc(unknown)", text = "d0 grid 128, d1 grid 256", last}}',
+        "The tile of each kernel with products, in words; `last` where no other one would be chosen. The "
+        "driver takes it off.",
+        "`choose-tiling`, `autotune-tiling` (`ir/decisions.py`)",
+        "`driver/spilled_tiles.py`",
+    ),
+    DiscardableAttribute(
+        "fuse.estimated",
+        "a module",
+        'fuse.estimated = ["mm", "mm_1"]',
+        "The FX nodes of products that are kernels because an estimate says so. The driver takes it off.",
+        "`review-libraries` (`ir/decisions.py`)",
+        "`driver/spilled_tiles.py`",
+    ),
+    DiscardableAttribute(
         "fuse.sym",
         _SYMBOL,
         'fuse.sym = "s0"',

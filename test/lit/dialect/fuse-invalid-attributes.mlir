@@ -109,6 +109,25 @@ func.func private @clone(tensor<8xf32>) -> tensor<8xf32>
 
 // -----
 
+// what passes note on a module
+// expected-error@+1 {{expected fuse.tiles to have a text and a location for each kernel, and fuse.estimated to be strings}}
+module attributes {fuse.tiles = {mm = {text = "d0 grid 128", last}}} {
+  func.func @main(%x: tensor<8xf32>) {
+    return
+  }
+}
+
+// -----
+
+// expected-error@+1 {{expected fuse.tiles to have a text and a location for each kernel, and fuse.estimated to be strings}}
+module attributes {fuse.estimated = [1 : i64]} {
+  func.func @main(%x: tensor<8xf32>) {
+    return
+  }
+}
+
+// -----
+
 // a module
 // expected-error@+1 {{'builtin.module' op expected attributes of fuse that docs/dialect.md describes, got fuse.devices}}
 module attributes {fuse.devices = "cuda:0"} {

@@ -6,6 +6,9 @@
 // LAST: choose-tiling: blocks-of-products, num_warps=4, elements=16384, last=True: tile of @product: d0 grid 16, d1 grid 16
 // LAST: choose-tiling: blocks-of-products, num_warps=8, elements=2097152: tile of @other
 
+// The driver learns from the module which tile it was, and whether another one is left.
+// ONCE: module attributes {{.*}}fuse.tiles = {other = {location = {{.*}}, text = "d0 grid 128, d1 grid 256, d2 looped 64"}, product = {location = {{.*}}, text = "d0 grid 128, d1 grid 128, d2 looped
+
 // A product whose tile has spilled gets the best one of which a thread holds less: 128 x 256 elements in 8 warps are
 // 128 of a thread, 128 x 128 are 64, and 64 x 64 in 4 warps are 32.
 // ONCE-LABEL: func.func private @product

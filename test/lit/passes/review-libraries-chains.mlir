@@ -11,7 +11,7 @@
 module attributes {fuse.device = "cuda:0"} {
   func.func @main(%x: tensor<65536x64xbf16>, %w0: tensor<64x64xbf16>, %w1: tensor<64x64xbf16>) -> tensor<65536x64xbf16> {
     %e0 = "fuse.empty"() {syms = []} : () -> tensor<65536x64xbf16>
-    %y0 = call @product0(%x, %w0, %e0) {fuse.group = 0 : i64} : (tensor<65536x64xbf16>, tensor<64x64xbf16>, tensor<65536x64xbf16>) -> tensor<65536x64xbf16> loc("mm0"("model.py":0:0))
+    %y0 = call @product0(%x, %w0, %e0) {fuse.group = 0 : i64} : (tensor<65536x64xbf16>, tensor<64x64xbf16>, tensor<65536x64xbf16>) -> tensor<65536x64xbf16> loc("mm0"("model.py":9:0))
     %f0 = "fuse.empty"() {syms = []} : () -> tensor<65536x64xbf16>
     %z0 = call @relu0(%y0, %f0) {fuse.group = 0 : i64} : (tensor<65536x64xbf16>, tensor<65536x64xbf16>) -> tensor<65536x64xbf16>
     %e1 = "fuse.empty"() {syms = []} : () -> tensor<65536x64xbf16>

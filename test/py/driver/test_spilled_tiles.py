@@ -1,5 +1,6 @@
 """A product whose tile spills is tiled again, once Triton has compiled it."""
 
+import contextlib
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from pathlib import Path
@@ -11,10 +12,11 @@ import torch
 from compiling import Compiled
 from made_up_gpu import made_up_gpu
 
-from fuse_mlir.compiler.base.remarks import Remark
+from fuse_mlir.compiler.base.remarks import Remark, Remarks
 from fuse_mlir.compiler.driver import compilation
 from fuse_mlir.compiler.driver.program import CompiledGraph
 from fuse_mlir.compiler.driver.spilled_tiles import MOST_TILES, SpilledTiles
+from fuse_mlir.compiler.ir.decisions import ChosenTile, Decisions
 from fuse_mlir.compiler.runtime.cache.cache_folder import CacheFolder
 from fuse_mlir.compiler.runtime.gpu import load
 from fuse_mlir.compiler.runtime.kernels import cubin
@@ -55,15 +57,15 @@ def kernel(stack: int, shared: int = 100) -> SimpleNamespace:
     return SimpleNamespace(stack=stack, shared=shared)
 
 
-def chosen(message: str, pass_name: str = "choose-tiling", **numbers: object) -> Remark:
-    return Remark(pass_name, "analysis", "rule", message, ("k",), ("a.py:3",), tuple(numbers.items()))
+def chosen(text: str, last: bool = False, estimated: tuple[str, ...] = ()) -> Decisions:
+    return Decisions({"k": ChosenTile(text, "a.py:3", last)}, frozenset(estimated))
 
 
 def test_each_tile_that_took_too_much_is_a_remark() -> None:
     spilled = SpilledTiles(100)
-    assert spilled.learn([("k", kernel(96))], [chosen("tile of @k: d0 grid 64", num_warps=8)])
-    assert spilled.learn([("k", kernel(32, 104))], [chosen("tile of @k: d0 grid 32")])
-    assert not spilled.learn([("k", kernel(0))], [chosen("tile of @k: d0 grid 16")])
+    assert spilled.learn([("k", kernel(96))], chosen("d0 grid 64"))
+    assert spilled.learn([("k", kernel(32, 104))], chosen("d0 grid 32"))
+    assert not spilled.learn([("k", kernel(0))], chosen("d0 grid 16"))
     first, second = spilled.remarks
     assert first == Remark(
         "choose-tiling",
@@ -92,54 +94,41 @@ def test_a_tile_that_is_kept_though_it_takes_too_much_is_a_remark() -> None:
     assert spilled.remarks[1].message == "@k keeps a tile: a thread takes 64 bytes of local memory"
 
 
-def reviewed(*nodes: str, rule: str = "kernel", **numbers: float) -> Remark:
-    places = [f'"{node}"("model.py":{line}:0)' for line, node in enumerate(nodes)]
-    numbers = numbers or {"kernel_us": 1.0}
-    location = f"loc(fused[{', '.join(places)}])"
-    return Remark(
-        "review-libraries", "analysis", rule, "", ("mm_kernel",), (location,), tuple(numbers.items())
-    )
-
-
-LAST = chosen("tile of @k: d0 grid 64", last=True)
 NODES = {"k": ["mm", "relu"], "other": ["mm_1"]}
 
 
 @pytest.mark.parametrize(
-    ("kernels", "said", "back"),
+    ("kernels", "estimated", "back"),
     [
-        ([kernel(168)], reviewed("mm"), ("mm",)),
-        ([kernel(0, 101)], reviewed("mm"), ("mm",)),  # it cannot be launched
-        ([kernel(40)], reviewed("mm"), ()),  # an array may be all
-        ([kernel(168)], reviewed("mm_1"), ()),
-        ([kernel(168)], reviewed("mm", rule="chain"), ()),
-        ([kernel(168)], reviewed("mm", us_together=1.0), ()),  # measured
-        ([kernel(168)], reviewed("mm", "relu"), ("mm", "relu")),
+        ([kernel(168)], ("mm",), ("mm",)),
+        ([kernel(0, 101)], ("mm",), ("mm",)),  # it cannot be launched
+        ([kernel(40)], ("mm",), ()),  # an array may be all
+        ([kernel(168)], ("mm_1",), ()),
+        ([kernel(168)], (), ()),  # a chain, or one that was measured
+        ([kernel(168)], ("mm", "relu"), ("mm", "relu")),
     ],
 )
 def test_products_that_are_the_librarys(
-    kernels: list[SimpleNamespace], said: Remark, back: tuple[str, ...]
+    kernels: list[SimpleNamespace], estimated: tuple[str, ...], back: tuple[str, ...]
 ) -> None:
-    spilled = SpilledTiles(100)
-    assert spilled.learn([("k", k) for k in kernels], [LAST, said], NODES) == bool(back)
+    spilled, decided = SpilledTiles(100), chosen("d0 grid 64", True, estimated)
+    assert spilled.learn([("k", k) for k in kernels], decided, NODES) == bool(back)
     assert spilled.back == back and [r.kind for r in spilled.remarks] == ["missed" if back else "analysis"]
-    assert not spilled.learn([("k", kernel(0))], [LAST, said], NODES)
+    assert not spilled.learn([("k", kernel(0))], decided, NODES)
 
 
 def test_what_was_learnt_of_others_is_forgotten_with_a_product_that_is_the_librarys() -> None:
     """Their names may be those of other kernels then."""
     spilled = SpilledTiles(100)
-    assert spilled.learn([("other", kernel(96))], [], NODES) and spilled.names == ("other",)
-    assert spilled.learn([("k", kernel(168)), ("other", kernel(0))], [LAST, reviewed("mm")], NODES)
+    assert spilled.learn([("other", kernel(96))], nodes=NODES) and spilled.names == ("other",)
+    decided = chosen("d0 grid 64", True, ("mm",))
+    assert spilled.learn([("k", kernel(168)), ("other", kernel(0))], decided, NODES)
     assert (spilled.names, spilled.back) == ((), ("mm",))
 
 
-@pytest.mark.parametrize(
-    "said", [chosen("tile of @k: d0 grid 64", last=True), chosen("tile of @k: 64 -> 32", "autotune-tiling")]
-)
-def test_the_last_tile_and_a_measured_one_are_kept(said: Remark) -> None:
+def test_the_last_tile_and_a_measured_one_are_kept() -> None:
     spilled = SpilledTiles(100)
-    assert not spilled.learn([("k", kernel(168))], [chosen("tile of @k: d0 grid 64"), said])
+    assert not spilled.learn([("k", kernel(168))], chosen("64 -> 32", last=True))
     assert spilled.names == () and [r.kind for r in spilled.remarks] == ["analysis"]
 
 
@@ -211,6 +200,15 @@ def test_the_next_tile_is_taken_where_one_spills(compile_with) -> None:
     assert "test_spilled_tiles.py" in str(said.locations)
 
 
+def reworded() -> AbstractContextManager[object]:
+    """Every remark that a pass makes says something else."""
+
+    def add(self: Remarks, pass_name: str, kind: str, rule: str, message: str, **given: object) -> None:
+        self.items.append(Remark("someone", kind, "reason", "something", ("x",), (), (("kernel_us", 0.0),)))
+
+    return mock.patch.object(Remarks, "add", add)
+
+
 def test_a_kernel_without_another_tile_is_lowered_once(compile_with) -> None:
     """A chain of wide products, which copies its weights for each block of rows."""
 
@@ -251,6 +249,19 @@ def test_a_product_that_spills_with_each_tile_is_the_librarys(compile_with) -> N
     reviewed = [r.rule for r in graph.remarks.items if r.pass_name == "review-libraries"]
     spilled = [(r.kind, r.numbers[0][1]) for r in graph.remarks.items if r.rule == "spilled"]
     assert (reviewed, spilled) == (["library"], [("missed", n) for n in (200, 192, 184, 176)])
+
+
+def test_no_remark_is_read(compile_with) -> None:
+    """The programs are the same whatever remarks say: with another tile, and as a call of the library."""
+    for function, stack, products in ((both, wide, "generated"), (activated, None, "auto")):
+        found = []
+        for words in (contextlib.nullcontext, reworded):
+            with words(), chosen_by_estimates():
+                graph, _ = compile_with(function, stack or fewer_each_time(), products=products)
+            spills = [r.numbers for r in graph.remarks.items if r.rule == "spilled"]
+            found.append((str(graph.module), graph.externs, spills))
+        assert found[0] == found[1] and found[0][2]
+        assert [r.message for r in graph.remarks.items if r.rule != "spilled"] != []
 
 
 def test_all_products_of_a_launch_are_the_librarys(compile_with) -> None:
