@@ -138,10 +138,14 @@ def _part(kind: Any) -> tuple[Any, _Read]:
 
 
 def _read_float(data: Any) -> float:
+    """A number as it was written: a field of floats may hold an integer, which stays one."""
     try:
-        return float(data) if type(data) in (int, float) else _fail("float", data)
+        if type(data) in (int, float):
+            float(data)  # raises for an integer that no float holds
+            return data  # type: ignore[no-any-return]
     except OverflowError:
-        return _fail("float", data)  # type: ignore[no-any-return]
+        pass
+    return _fail("float", data)  # type: ignore[no-any-return]
 
 
 def _dataclass_reader(kind: Any) -> _Read:
