@@ -190,7 +190,7 @@ def _sign_entropy(source: Source, rows: int, bits: int):
     """Signs as codes, with the entropies of each and of their mean (look-up free quantisation)."""
 
     def sign_entropy(z: Tensor) -> Tensor:
-        p = torch.sigmoid(4 * z)
+        p = torch.sigmoid(2 * z).clamp(1e-6, 1 - 1e-6)
         own = F.binary_cross_entropy(p, p, reduction="none").sum(-1).mean()
         mean = p.mean(0)
         joint = -(mean * mean.log() + (1 - mean) * (1 - mean).log()).sum()

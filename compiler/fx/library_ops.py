@@ -47,8 +47,7 @@ keep_whole(
     "sorting: the vendor's library runs it",
     "aten.sort.default", "aten.sort.stable", "aten.topk.default", "aten.kthvalue.default",
     "aten.median.default", "aten.median.dim",
-    "aten.mode.default", "aten.searchsorted.Tensor", "aten.searchsorted.Scalar",
-    "aten.bucketize.Tensor", "aten.bucketize.Scalar",
+    "aten.mode.default", "aten.searchsorted.Scalar", "aten.bucketize.Scalar",
 )  # fmt: skip
 
 keep_whole(

@@ -121,10 +121,9 @@ class Body:
             raise PassError(
                 f"a tensor is stored as {value.type} and loaded as {op.results[0].type}", op.location
             )
-        behind = instance.guard is not None and self.plan.instances[source].guard == instance.guard
-        if (
-            is_true(guard) or behind
-        ):  # behind the same guard as this copy, which is asked for where that is read
+        # behind the guard of this copy, which is asked for where the copy is read
+        shared = instance.guard is not None and self.plan.instances[source].guard == instance.guard
+        if is_true(guard) or shared:
             return value
         other = values[operands[2]]
         select = ir.Operation.create(

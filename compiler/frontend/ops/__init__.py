@@ -21,6 +21,7 @@ FAMILIES = (
     "reduce.layer_norms",
     "reduce.scans",
     "indexed.indexing",
+    "indexed.searches",
     "indexed.scatter",
     "indexed.reductions",
     "shape.shape",
