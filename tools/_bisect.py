@@ -38,8 +38,8 @@ from ..passes.manager import PassManager
 from ..passes.pass_base import Pass
 from ..passes.pipeline_text import pipeline_text
 from ._exit import FAILED, OK, USAGE, ended, say
-from ._failing_graph import Failure, ScriptError, difference, first_failure, made_inputs, replaced, results_of
-from ._script_tool import new_folder, parser
+from ._failing_graph import Failure, difference, first_failure, made_inputs, results_of
+from ._script import ScriptError, new_folder, parser, replaced
 
 
 def main(arguments: list[str] | None = None) -> int:

@@ -1,4 +1,5 @@
-"""``python -m fuse_mlir.cache``: shows what the cache contains, lists its entries, or deletes them.
+"""``python -m fuse_mlir.cache``: shows what the cache contains, lists its entries, or deletes them; ``prove``
+shows that nothing is missing from its keys (``_prove.py``).
 
 The folder is the one that a compilation would use.  Files in it that are not entries are left alone.
 """
@@ -33,7 +34,12 @@ def main(arguments: list[str] | None = None) -> int:
     """Runs the tool.  The exit code is 0 when it did what was asked, 1 where the folder cannot be used, 2 for
     a bad command line.
     """
-    options = _parser().parse_args(arguments)
+    given = sys.argv[1:] if arguments is None else arguments
+    if given[:1] == ["prove"]:
+        from ._prove import main as prove  # which loads torch
+
+        return prove(given[1:])
+    options = _parser().parse_args(given)
     try:
         directory = Path(options.cache_dir) if options.cache_dir else cache_directory(Options.of({}))
     except OptionError as error:
@@ -91,7 +97,9 @@ def _error(text: str, code: int) -> int:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
-        "python -m fuse_mlir.cache", description="What the cache of compiled programs holds."
+        "python -m fuse_mlir.cache",
+        description="What the cache of compiled programs holds.",
+        epilog="prove SCRIPT: changes each input of the keys of a script's graphs; each has to be a miss",
     )
     parser.add_argument(
         "do",

@@ -6,8 +6,6 @@ the cache; each of its calls is compared with torch, which runs the same graph o
 
 import contextlib
 import copy
-import runpy
-import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
@@ -25,6 +23,7 @@ from ..compiler.driver import captured_compilation
 from ..compiler.driver.cache_hit import CapturedLookup
 from ..compiler.driver.graph_compilation import compile_graph
 from ..compiler.fx.saved_strides import ALL_KEPT, KeptStrides
+from ._script import replaced, run_script
 
 
 @dataclass(frozen=True)
@@ -52,22 +51,13 @@ class _Found(BaseException):
         self.failure = failure
 
 
-class ScriptError(Exception):
-    """The script ended by an error of its own."""
-
-
 def first_failure(script: str, arguments: Sequence[str]) -> Failure | None:
     """Runs a script; None where all its graphs are right.  Raises ``ScriptError``."""
-    with _watched(), replaced(sys, "argv", [script, *arguments]):
+    with _watched():
         try:
-            runpy.run_path(script, run_name="__main__")
+            run_script(script, arguments)
         except _Found as found:
             return found.failure
-        except SystemExit as stopped:
-            if stopped.code not in (None, 0):
-                raise ScriptError(f"{script} ended with exit code {stopped.code}") from None
-        except Exception as error:
-            raise ScriptError(f"{script} raised {type(error).__name__}: {error}") from error
     return None
 
 
@@ -78,17 +68,6 @@ def _watched() -> Iterator[None]:
         replaced(captured_compilation, "compile_graph", _compile),
     ):
         yield
-
-
-@contextlib.contextmanager
-def replaced(owner: Any, name: str, value: Any) -> Iterator[None]:
-    """Inside, ``owner`` has another attribute of that name."""
-    before = getattr(owner, name)
-    setattr(owner, name, value)
-    try:
-        yield
-    finally:
-        setattr(owner, name, before)
 
 
 def _compile(

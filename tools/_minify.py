@@ -19,8 +19,8 @@ from torch.fx.experimental.proxy_tensor import make_fx
 
 from ..compiler.base.options import Options
 from ._exit import FAILED, OK, USAGE, ended, say
-from ._failing_graph import Failure, ScriptError, alone, first_failure, what_fails
-from ._script_tool import new_folder, parser
+from ._failing_graph import Failure, alone, first_failure, what_fails
+from ._script import ScriptError, new_folder, parser
 
 _NAME, _TENSORS = "minified.py", "tensors.pt"
 

@@ -32,6 +32,23 @@ MODES: dict[str, dict[str, Any]] = {
     "max-autotune": {"autotune": True, "cudagraphs": True},
     "max-autotune-no-cudagraphs": {"autotune": True},
 }
+#: Options that do not change what is compiled, or that keys name besides.
+IN_NO_KEY = (
+    "fx_pass",
+    "on_compiled",
+    "output",
+    "dump",
+    "remarks",
+    "progress",
+    "cache",
+    "cache_dir",
+    "shared_cache_dir",
+    "program_cache",
+    "threads",
+    "autotune_seconds",
+    "check_schedules",
+    "profiler_range",
+)
 
 
 class OptionError(ValueError):
@@ -292,24 +309,8 @@ class Options:
         """All options that change what is compiled, for cache keys and reproducers; byte-identical between
         processes.
         """
-        skipped = (
-            "fx_pass",
-            "on_compiled",
-            "output",
-            "dump",
-            "remarks",
-            "progress",
-            "cache",
-            "cache_dir",
-            "shared_cache_dir",
-            "program_cache",
-            "threads",
-            "autotune_seconds",
-            "check_schedules",
-            "profiler_range",
-        )
         return " ".join(
-            f"{f.name}={getattr(self, f.name)}" for f in dataclasses.fields(self) if f.name not in skipped
+            f"{f.name}={getattr(self, f.name)}" for f in dataclasses.fields(self) if f.name not in IN_NO_KEY
         )
 
 

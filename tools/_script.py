@@ -1,0 +1,56 @@
+"""What the tools share that run a user's script: ``minify``, ``bisect`` and ``cache prove``."""
+
+import argparse
+import contextlib
+import runpy
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+
+def parser(tool: str, what: str) -> argparse.ArgumentParser:
+    """``[--out FOLDER] script.py [arguments]``."""
+    made = argparse.ArgumentParser(f"python -m fuse_mlir.{tool}", description=what)
+    made.add_argument(
+        "--out",
+        default=f"fuse_{tool}",
+        metavar="FOLDER",
+        help="what is found is written there; it must be new",
+    )
+    made.add_argument("script", help="a Python script that compiles with this backend")
+    made.add_argument("arguments", nargs=argparse.REMAINDER, help="the script's own arguments")
+    return made
+
+
+def new_folder(name: str) -> Path | str:
+    """The folder, which is not there yet; else what is wrong with it."""
+    folder = Path(name)
+    return f"--out names '{name}', which exists: name a new folder" if folder.exists() else folder
+
+
+class ScriptError(Exception):
+    """The script ended by an error of its own."""
+
+
+def run_script(script: str, arguments: Sequence[str]) -> None:
+    """Runs a script as Python would.  Raises ``ScriptError``."""
+    with replaced(sys, "argv", [script, *arguments]):
+        try:
+            runpy.run_path(script, run_name="__main__")
+        except SystemExit as stopped:
+            if stopped.code not in (None, 0):
+                raise ScriptError(f"{script} ended with exit code {stopped.code}") from None
+        except Exception as error:
+            raise ScriptError(f"{script} raised {type(error).__name__}: {error}") from error
+
+
+@contextlib.contextmanager
+def replaced(owner: Any, name: str, value: Any) -> Iterator[None]:
+    """Inside, ``owner`` has another attribute of that name."""
+    before = getattr(owner, name)
+    setattr(owner, name, value)
+    try:
+        yield
+    finally:
+        setattr(owner, name, before)
