@@ -8,6 +8,7 @@ eager does, or has a kernel on the device of the program.
 
 import contextlib
 import math
+import re
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
@@ -39,9 +40,9 @@ def require_kernels(gm: GraphModule, on_cpu: bool) -> None:
     """Raises ``CallRefused`` for the first call of a captured graph that eager refuses for its dtypes.
 
     on_cpu: the graph runs there.  Elsewhere, and under autocast, float32 stands for all floats, as a GPU has
-    other kernels for narrow ones.  Not asked about are calls of float32 and float64 alone; unsigned integers
-    of more than 8 bits, for which torch has hardly a kernel and this compiler has; functions that are not
-    torch's, or not public; and what is large for all that.
+    other kernels for narrow ones.  Not asked about are calls of float32 and float64 alone, but for ops of
+    integers; unsigned integers of more than 8 bits, for which torch has hardly a kernel and this compiler
+    has; functions that are not torch's, or not public; and what is large for all that.
     """
     nodes = [n for m in gm.modules() if isinstance(m, GraphModule) for n in m.graph.nodes]
     autocast = torch._C._is_any_autocast_enabled() or any("autocast" in str(n.target) for n in nodes)
@@ -96,6 +97,8 @@ def _function_of_torch(node: Node) -> Callable[..., Any] | None:
     return target if known else None
 
 
+#: What functions, methods and operators of integers are called, in place and reversed ones as well.
+_OF_INTEGERS = re.compile(r"_*[ir]?(bitwise_\w+|gcd|lcm|and|or|xor|lshift|rshift|invert)_*")
 #: Methods that take a tensor elsewhere, or give no tensor.
 _NOT_TRIED = frozenset({"to", "cuda", "cpu", "pin_memory", "item", "tolist", "numpy", "backward", "set_"})
 #: Dtypes that eager has a kernel for in nearly every op, and such for which it has hardly any.
@@ -122,7 +125,8 @@ def _small_call(node: Node, exact: bool) -> tuple[Any, Any] | None:
     leaves = pytree.tree_leaves(given)
     tensors = [value for value in leaves if isinstance(value, Tensor)]
     asked = {t.dtype for t in tensors} or {value for value in leaves if isinstance(value, torch.dtype)}
-    if not any(d not in _COMMON and (exact or not d.is_floating_point) for d in asked) or asked & _WIDE:
+    narrow = any(d not in _COMMON and (exact or not d.is_floating_point) for d in asked)
+    if asked & _WIDE or not (narrow or (asked and _is_of_integers(node))):
         return None
     results = [_sizes(v) for v in pytree.tree_leaves(_value(node)) if isinstance(v, Tensor)]
     made, read = (sum(map(math.prod, group)) for group in (results, map(_sizes, tensors)))
@@ -134,8 +138,8 @@ def _small_call(node: Node, exact: bool) -> tuple[Any, Any] | None:
 
     def small(value: Any) -> Any:
         if isinstance(value, Tensor):
-            narrow = value.dtype.is_floating_point and not exact and value.dtype not in _COMMON
-            return _Ones(_fewer(_sizes(value), most), torch.float32 if narrow else value.dtype)
+            wider = value.dtype.is_floating_point and not exact and value.dtype not in _COMMON
+            return _Ones(_fewer(_sizes(value), most), torch.float32 if wider else value.dtype)
         if is_result(value):
             return _fewer(value, most)
         return torch.device("cpu") if isinstance(value, torch.device) else value
@@ -145,6 +149,10 @@ def _small_call(node: Node, exact: bool) -> tuple[Any, Any] | None:
         return None
     args, kwargs = pytree.tree_map(small, given, is_leaf=is_result)
     return args, kwargs
+
+
+def _is_of_integers(node: Node) -> bool:
+    return _OF_INTEGERS.fullmatch(str(getattr(node.target, "__name__", node.target))) is not None
 
 
 def _value(node: Node) -> Any:

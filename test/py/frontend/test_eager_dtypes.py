@@ -110,6 +110,19 @@ def test_numbers_that_a_dtype_cannot_hold(op, number, dtype):
     check(lambda x: NUMBERS[op](x, number), GIVEN[dtype])
 
 
+def test_ops_of_integers():
+    def refused(function):
+        with pytest.raises(Exception, match="eager refuses"):
+            torch.compile(function, backend=fuse_mlir.backend, options={"strict": True})(torch.ones(3))
+
+    for function in (torch.bitwise_not, lambda x: x & 3, lambda x: x | x, lambda x: torch.gcd(x, x)):
+        torch._dynamo.reset()
+        refused(function)
+    torch._dynamo.reset()
+    with pytest.raises(RuntimeError, match="reduce"):
+        torch.compile(lambda x: x.index_reduce(0, AT, x[:2], "sum"), backend=fuse_mlir.backend)(torch.ones(3))
+
+
 @pytest.mark.parametrize("dtype", ["uint8", "int8", "int32", "bool"])
 @pytest.mark.parametrize("op", OPS)
 def test_ops_without_a_kernel_for_a_dtype(op, dtype):

@@ -57,6 +57,20 @@ def matrix(x: Tensor) -> Tensor:
     return x.reshape(-1, x.shape[-1]) if x.ndim else x.reshape(1, 1)
 
 
+def whole(x: Tensor, dtype: torch.dtype) -> Tensor:
+    """A matrix of few numbers, whose products with others are exact in every float."""
+    return bounded(matrix(x)).clamp(0 if x.dtype == torch.uint8 else -2, 2).to(dtype).round()
+
+
+def product_and_cast(x: Tensor, y: Tensor, n: int) -> Tensor:
+    """A product, and the same or another behind casts that round: exact, but for the casts and the sum."""
+    dtype, like = FLOATS[n % 3], y if y.shape[-1:] == x.shape[-1:] else x
+    plain = whole(x, dtype) @ whole(like, dtype).T
+    cast = plain if n & 32 else whole(x, dtype) @ whole(like, dtype).T * 3
+    narrow = (*FLOAT8, torch.bfloat16, torch.float16)[n // 3 % 4]
+    return plain + cast.to(narrow).to(FLOATS[n // 16 % 3] if n & 64 else dtype)
+
+
 def dim(x: Tensor, n: int) -> int:
     return n % x.ndim - (x.ndim if n & 16 else 0)
 
@@ -106,6 +120,7 @@ EXACT: dict[str, Op] = {
     "to_wide": lambda x, y, n: x.to(torch.float64 if n & 1 else torch.float32),
     "type_as": lambda x, y, n: bounded(x).abs().type_as(y),
     "float8": lambda x, y, n: floating(x).clamp(-400, 400).to(FLOAT8[n % 2]).to(FLOATS[n // 2 % 3]),
+    "product_and_cast": product_and_cast,
     "sum": lambda x, y, n: (x if not x.is_floating_point() else bounded(x.round())).sum(dim(x, n)),
     "sum_zeros": lambda x, y, n: (x * 0).sum(dim(x, n), keepdim=bool(n & 32)),
     "int_cumsum": lambda x, y, n: bounded(x).to(torch.int32).cumsum(dim(x, n)),
@@ -345,12 +360,16 @@ def _largest(x: Tensor) -> float:
 OPTIONS = {"rounding": "eager"}
 
 
-def difference(program: EdgeProgram, backend: Any = None) -> str | None:
-    """How the compiled program differs from eager, or None.  backend: another than ours, by its name."""
+def difference(program: EdgeProgram, backend: Any = None, **options: Any) -> str | None:
+    """How the compiled program differs from eager, or None.  backend: another than ours, by its name.
+    options: of ours, beside ``OPTIONS``.
+    """
     eager_args = cloned(made(program.arguments))
     eager = program(*eager_args)
     torch._dynamo.reset()
-    how = {"backend": backend} if backend else {"backend": fuse_mlir.backend, "options": OPTIONS}
+    how = (
+        {"backend": backend} if backend else {"backend": fuse_mlir.backend, "options": {**OPTIONS, **options}}
+    )
     compiled = torch.compile(lambda *args: program(*args), fullgraph=True, dynamic=False, **how)
     given = cloned(made(program.arguments))
     try:

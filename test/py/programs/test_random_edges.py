@@ -16,7 +16,7 @@ pytestmark = pytest.mark.usefixtures("fresh_dynamo", "one_thread")
 @pytest.mark.parametrize("seed", seeds(12))
 def test_drawn(seed):
     program = EdgeProgram.drawn(seed)
-    told = difference(program)
+    told = difference(program, products=("auto", "generated")[seed % 2])
     if told is not None:  # what torch itself does so, with the backend "aot_eager", is torch's own
         assert difference(program, "aot_eager") is not None, f"{program}: {told}"
 

@@ -106,6 +106,8 @@ def scatter_with(call: Call) -> Any:
 
 @lowers("aten.index_reduce.default")
 def index_reduce(call: Call) -> Any:
+    if call["reduce"] == "sum":
+        call.refuse("eager has index_add for sums")
     return _reduced(call, call["source"], each=False, include_self=call["include_self"])
 
 

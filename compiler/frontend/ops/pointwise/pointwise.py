@@ -5,7 +5,7 @@ from functools import partial, reduce
 
 import torch
 
-from ....fx.table import Refused, lowers
+from ....fx.table import lowers
 from ....index import const
 from ...importer.arithmetic import Operand, Scalar
 from ...importer.builder import KernelBuilder
@@ -234,8 +234,6 @@ def gcd(k: K, x: Scalar, other: Scalar) -> Scalar:
     """By as many divisions as the largest pair of the type takes, two Fibonacci numbers.  The smallest
     integer has no absolute value: remainders have its sign, as in eager.
     """
-    if x.is_float:
-        raise Refused("a common divisor of floats")
     divisor, dividend = k.abs(x), k.abs(other)
     for _ in range(_divisions(x)):
         done = k.compare("eq", divisor, 0)
