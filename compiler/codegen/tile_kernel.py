@@ -6,8 +6,9 @@ import math
 from collections.abc import Sequence
 from functools import partial
 
+from ..analysis.kernel.admitted import NOTHING_MASKED, admitted
 from ..index import Expr, const, parse
-from ..ir.contractions import PRODUCTS
+from ..ir.contractions import ONLINE_DOT, PRODUCTS
 from ..ir.dialects import tt
 from ..ir.kernel import REDUCTIONS, Kernel, index_check, string
 from ..ir.reductions import REDUCTION_OPS
@@ -19,6 +20,7 @@ from .folds.of_op import fold_of
 from .folds.online import Welford
 from .folds.reduce import Values, fold, scan
 from .folds.scans import running
+from .products.tile_ranges import ColumnRanges, Range
 from .products.tile_streams import TileStreams
 from .tile_again import ComputedAgain
 from .tile_builder import Shape, shape_of
@@ -47,6 +49,7 @@ class TileKernel(TileStreams):
         self.rounding = Rounding(self.builder, self._operand)
         self.iteration: ir.Value | None = None
         self.carries: dict[ir.Operation, Values] = {}
+        self.unmasked: dict[ir.Operation, int] = {}  #: selects that take this operand, in the current loop
         self.again = ComputedAgain(self.plan, tile)
         #: (x, mean of x) in scalar code -> the tile of that mean, and the further results of
         #: ``Welford.whole``, whose difference is x - mean.
@@ -151,28 +154,30 @@ class TileKernel(TileStreams):
         if whole is not None:
             for block in range(whole.start):
                 carried = self._peeled(block, body, folded, states, carried)
-        one = builder.constant(1, "i32")
         first = builder.constant(0 if whole is None else whole.start, "i32")
         count = self.index.scalar(number if whole is None else const(whole.stop))
-        loop = scf.ForOp(first, count, one, carried)
-        if self.tile.num_stages > 1:
-            loop.operation.attributes["tt.num_stages"] = builder.attribute(self.tile.num_stages)
-        outer, framed = dict(self.values), self._values_of_frames()
-        with builder.inside(loop.body), self.index.inside(whole is not None):
-            self.iteration = loop.induction_variable
-            position = self.iteration
-            if backwards == {True} or self._runs_backwards(stage, folded, scans):
-                position = builder.elementwise(
-                    "arith.subi", [builder.elementwise("arith.subi", [count, one]), position]
-                )
-            self.index.blocks[axis] = position
-            after = self._body(body, folded, scans, _regroup(list(loop.inner_iter_args), states))
-            scf.YieldOp(after)
-        self.values, self.iteration = outer, None
-        self._forget(framed)
-        del self.index.blocks[axis]
-        self.carries.clear()
-        carried = list(loop.results)
+        ranges, mask = self._ranges(stage, body) or ([Range(first, count, whole is not None)], ())
+        one = builder.constant(1, "i32")
+        for part in ranges:
+            loop = scf.ForOp(part.first, part.stop, one, carried)
+            if self.tile.num_stages > 1:
+                loop.operation.attributes["tt.num_stages"] = builder.attribute(self.tile.num_stages)
+            outer, framed = dict(self.values), self._values_of_frames()
+            self.unmasked = dict(mask) if part.whole else {}
+            with builder.inside(loop.body), self._unmasked(part.whole):
+                self.iteration = loop.induction_variable
+                position = self.iteration
+                if backwards == {True} or self._runs_backwards(stage, folded, scans):
+                    last = builder.elementwise("arith.subi", [part.stop, one])
+                    position = builder.elementwise("arith.subi", [last, position])
+                self.index.blocks[axis] = position
+                after = self._body(body, folded, scans, _regroup(list(loop.inner_iter_args), states))
+                scf.YieldOp(after)
+            self.values, self.iteration, self.unmasked = outer, None, {}
+            self._forget(framed)
+            del self.index.blocks[axis]
+            self.carries.clear()
+            carried = list(loop.results)
         if whole is not None and number.constant is not None:
             for block in range(whole.stop, number.constant):
                 carried = self._peeled(block, body, folded, states, carried)
@@ -182,6 +187,19 @@ class TileKernel(TileStreams):
                 results = self._fold_of(op).finish(builder, state, lanes, partial(self.lanes.seen, op))
                 self._set(op, results)
             self._move(op)
+
+    def _ranges(
+        self, stage: int, body: list[ir.Operation]
+    ) -> tuple[list[Range], tuple[tuple[ir.Operation, int], ...]] | None:
+        """The ranges of a loop that goes through the columns of a product, and the selects that mask none of
+        its whole blocks.  None for other loops, and where more than a product is computed for each block.
+        """
+        axis, roots = self.tile.looped, self.plan.roots(stage)
+        between = [op for op in body if op.name in PRODUCTS and op not in roots]
+        if axis is None or len(roots) != 1 or not between or len(self.tile.axes[axis].dims) != 1:
+            return None
+        mask = admitted(roots[0].operands[0]) if roots[0].name == ONLINE_DOT else NOTHING_MASKED
+        return ColumnRanges(self.tile, self.index, self.builder, axis).of(mask), mask.choices
 
     def _body(
         self,
@@ -314,7 +332,9 @@ class TileKernel(TileStreams):
         with op.location:
             handler = _HANDLERS.get(op.name)
             try:
-                if op in self.pieces:
+                if op in self.unmasked:
+                    self._set(op, [self._operand(op.operands[self.unmasked[op]])])
+                elif op in self.pieces:
                     self._load_piece(op, self.pieces[op])
                 elif handler is not None:
                     handler(self, op)

@@ -28,16 +28,25 @@ def columns_in_a_loop(subject: Products, hardware: Hardware) -> Tile | None:
         raise NoTiling(f"no block of {[*columns.dims]} fits beside the sums of its products")
     bound = subject.shape.bound(columns.dims)
     kind = "resident" if bound is not None and bound <= blocks.columns else "looped"
-    [rows] = [c for c in subject.sides if c not in (columns, subject.made)]
+    rows = _rows_of_a_block(subject, blocks.rows)
     whole = {c: Axis(c.dims, subject.whole(c), "resident") for c in (*subject.summed, subject.made)}
-    outer = {d for c in subject.classes if c not in (rows, columns, *whole) for d in c.dims}
+    outer = {d for c in subject.classes if c not in (columns, *whole) for d in c.dims if d not in rows}
     axes = (
         *grid(tuple(d for d in subject.shape.order if d in outer), 1),
-        Axis(rows.dims, blocks.rows, "grid"),
+        Axis(rows, blocks.rows, "grid"),
         Axis(columns.dims, blocks.columns, kind),
         *whole.values(),
     )
     return Tile(axes, blocks.num_warps, blocks.num_stages if kind == "looped" else 1)
+
+
+def _rows_of_a_block(subject: Products, block: int) -> tuple[str, ...]:
+    """The dims of the rows of a program: the last one alone where it fills a block, so that masks of rows are
+    linear in it.
+    """
+    [rows] = [c for c in subject.sides if c not in (subject.looped, subject.made)]
+    alone = rows.dims[-1:]
+    return alone if subject.shape.points(alone) >= block else rows.dims
 
 
 def _holds_too_many(subject: Products, hardware: Hardware) -> bool:

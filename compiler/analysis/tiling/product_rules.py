@@ -255,8 +255,10 @@ class Products:
             sides = bool(dims & {*rows.dims}), bool(dims & {*columns.dims})
             inner = [c for c in (*self.summed, made) if dims & {*c.dims}]
             size = math.prod(self.whole(c) for c in inner) * shape.element_bytes(access)
-            if any(sides):
-                read["both" if all(sides) else "rows" if sides[0] else "columns"] += size
+            plain = any(access.op.results[0] in op.operands for op in kernel.products)
+            if any(sides):  # what is computed of loads has a place of its own in shared memory
+                place = "both" if all(sides) else "rows" if sides[0] else "columns"
+                read[place] += size if plain or not inner else 2 * size
         return LoopedForm(
             rows=shape.points(rows.dims),
             columns=shape.points(columns.dims),

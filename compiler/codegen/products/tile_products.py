@@ -4,7 +4,7 @@
 
 import math
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 
 from ...analysis.kernel.concatenation import Pieces, read_by_pieces
 from ...ir.contractions import ONLINE_DOT
@@ -77,6 +77,14 @@ class TileProducts(TileAccesses):
                 yield
         finally:
             self.frame = outside
+
+    @contextmanager
+    def _unmasked(self, whole: bool) -> Iterator[None]:
+        """Within the context, if ``whole``, no lane of the looped axis is masked, in any frame."""
+        with ExitStack() as stack:
+            for index in (self.index, *(tiles.index for tiles in self.framed.values())):
+                stack.enter_context(index.inside(whole))
+            yield
 
     def _place_of(self, op: ir.Operation) -> Frame:
         """The frame of a reduction or scan."""

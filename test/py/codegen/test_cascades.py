@@ -8,6 +8,8 @@ import torch
 from compiling import Compiled, check
 from torch import Tensor
 
+from fuse_mlir.compiler.analysis.contraction.looped import LoopedBlocks
+from fuse_mlir.compiler.analysis.tiling import held_rules
 from fuse_mlir.compiler.driver.program import CompiledGraph
 
 FORCED = {"products": "generated", "attention": False, "interpret_level": "tiled", "cache": False}
@@ -116,6 +118,29 @@ def test_special_rows_are_those_of_eager() -> None:
     torch.testing.assert_close(found, eager, equal_nan=True, rtol=0.02, atol=0.01)
     assert found[:, :, 0].isnan().all()
     assert torch.equal(found[:, 1:, 2], v[:, 1:, 75])
+
+
+def test_blocks_that_no_row_admits_are_not_computed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """NaN that eager reads behind a probability of 0 shows which blocks of 16 x 16 were left out."""
+    blocks = LoopedBlocks(16, 16, 4, 1)
+    monkeypatch.setattr(held_rules, "looped_blocks", lambda *_: blocks)
+    q, k, v = factors(60, 90, 16, 16)
+
+    def window(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+        s = scores(q, k)
+        i, j = positions(s)
+        s = s.masked_fill(~(j <= i + 20), -math.inf)
+        return torch.where((j > i - 10) & (i < 50), s, -math.inf).softmax(-1) @ v
+
+    compiled = Compiled(window, FORCED)
+    found, eager = compiled(q, k, v), window(q, k, v)
+    assert_derived(compiled)
+    torch.testing.assert_close(found, eager, equal_nan=True, rtol=0.02, atol=0.01)
+    assert found[:, :, 50:].isnan().all()
+    v[:, :, 64:] = math.nan  # rows 48 and on see the columns up to 79, those before 32 none behind 51
+    found = compiled(q, k, v)
+    torch.testing.assert_close(found[:, :, :32], eager[:, :, :32], rtol=0.02, atol=0.01)
+    assert found[:, :, 48:].isnan().all()
 
 
 def test_what_needs_whole_rows_says_so() -> None:

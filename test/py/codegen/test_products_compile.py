@@ -104,6 +104,25 @@ CHAIN = Case(
     {"o": tensor(65536, 64, element="bf16")},
     (LOADS + DOT + SOFTMAX + stored("g")).replace("o[d0, d1]", "o[d0, d3]").replace("ELEMENT", "bf16"),
 )
+#: A causal mask, and the exponentials of a softmax that are multiplied by v.
+ATTENTION = Case(
+    {"d0": "16", "d1": "4096", "d2": "4096", "d3": "128", "d4": "128"},
+    {name: tensor(16, 4096, 128, element="bf16") for name in "qkv"},
+    {"o": tensor(16, 4096, 128, element="bf16")},
+    """load q[d0, d1, d3] -> a
+load k[d0, d2, d3] -> b
+%s = "fuse.dot"(%a, %b) {over = ["d3"]} : (bf16, bf16) -> f32
+%ahead = "fuse.index"() {expr = "d2 - d1"} : () -> i64
+%none = arith.constant 0 : i64
+%hidden = arith.cmpi sgt, %ahead, %none : i64
+%lowest = arith.constant 0xFF800000 : f32
+%x = arith.select %hidden, %lowest, %s : f32
+load v[d0, d2, d4] -> w
+%t:3 = "fuse.online_dot"(%x, %w) {over = ["d2"]} : (f32, bf16) -> (f32, f32, f32)
+%g = arith.divf %t#0, %t#2 : f32
+%h = arith.truncf %g : f32 to bf16
+store h -> o[d0, d1, d4]""",
+)
 #: Products with a loop whose operands are copied while tensor cores multiply.
 PIPELINED = {
     "both row-major": product(4096, 4096, 4096, LOADS + DOT + STORE),
@@ -154,6 +173,16 @@ def test_tensor_cores_multiply_while_operands_are_copied(name: str, tmp_path: Pa
         assert "cp.async.bulk.tensor" in cubin.ptx and "mbarrier.try_wait" in cubin.ptx
     else:
         assert re.search(r"cp\.async\.wait_group\s+[1-9]", cubin.ptx), "it waits for each copy"
+
+
+def test_columns_in_a_loop_are_copied_while_others_are_multiplied(tmp_path: Path) -> None:
+    """In both loops: that of blocks that are admitted whole, and that of those which are compared."""
+    cubin = compiled(ATTENTION)
+    assert usage(cubin, tmp_path).spilled == 0
+    assert multiplied(cubin.ptx) == {"f32.bf16.bf16"}
+    loops = re.findall(r"^(\$L__BB0_\d+):((?:(?!^\$L__BB).)*?)bra\S*\s+\1;", cubin.ptx, re.M | re.S)
+    assert ["wgmma" in body and "cp.async.cg" in body for _, body in loops] == [True, True]
+    assert "mma.sync" not in cubin.ptx.replace("wgmma", "")
 
 
 def test_two_tensors_side_by_side_are_copied_like_one(tmp_path: Path) -> None:

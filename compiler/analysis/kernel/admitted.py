@@ -1,0 +1,104 @@
+"""At which columns a row of scores is not masked, as far as index algebra says it.
+
+``where(i >= j, s, -inf)`` admits the columns ``i - j >= 0`` of row i.  A block of columns that none of its
+rows admits adds nothing to a softmax, and need not be computed; one that all rows admit need not be compared.
+"""
+
+import math
+
+from ...base.dataclass import dataclass
+from ...index import Expr, const, parse
+from ...ir.defining import defining_op, is_true
+from ...ir.kernel import string
+from ...mlir import ir
+
+#: Numbers of comparisons.
+_EQ, _SLT, _SLE, _SGT, _SGE = 0, 2, 3, 4, 5
+_OPPOSITE = {_SLT: _SGE, _SLE: _SGT, _SGT: _SLE, _SGE: _SLT}
+
+
+@dataclass(frozen=True)
+class Admitted:
+    """``bounds``: expressions over dims and sizes that are at least 0 wherever a value is not masked.
+    ``choices``: the selects that mask it, each with the number of the operand that it takes elsewhere.
+    ``complete``: whether nothing is masked where all bounds hold.
+    """
+
+    bounds: tuple[Expr, ...]
+    choices: tuple[tuple[ir.Operation, int], ...]
+    complete: bool
+
+
+#: Of a value that no comparison masks.
+NOTHING_MASKED = Admitted((), (), True)
+
+
+def admitted(value: ir.Value) -> Admitted:
+    """Where a value is not -inf by a comparison of indices."""
+    bounds, choices, complete = list[Expr](), list[tuple[ir.Operation, int]](), True
+    while (choice := defining_op(value, "arith.select")) is not None:
+        masked = [_is_lowest(v) for v in list(choice.operands)[1:]]
+        if masked[0] == masked[1]:
+            break
+        kept = 2 if masked[0] else 1
+        found, whole = _conjunction(choice.operands[0], kept == 1)
+        bounds += found
+        choices.append((choice, kept))
+        complete = complete and whole
+        value = choice.operands[kept]
+    return Admitted(tuple(bounds), tuple(choices), complete)
+
+
+def _is_lowest(value: ir.Value) -> bool:
+    constant = defining_op(value, "arith.constant")
+    return constant is not None and ir.FloatAttr(constant.attributes["value"]).value == -math.inf
+
+
+def _conjunction(condition: ir.Value, holds: bool) -> tuple[list[Expr], bool]:
+    """What is at least 0 where a condition holds, or does not hold; and whether that is all it says."""
+    inverse = defining_op(condition, "arith.xori")
+    if inverse is not None and is_true(inverse.operands[1]):
+        return _conjunction(inverse.operands[0], not holds)
+    parts = defining_op(condition, "arith.andi" if holds else "arith.ori")
+    if parts is not None:
+        found = [_conjunction(v, holds) for v in parts.operands]
+        return [e for bounds, _ in found for e in bounds], all(whole for _, whole in found)
+    compare = defining_op(condition, "arith.cmpi")
+    if compare is not None:
+        first, second = map(_expression, compare.operands)
+        predicate = ir.IntegerAttr(compare.attributes["predicate"]).value
+        if first is not None and second is not None:
+            bounds = _compared(predicate if holds else _OPPOSITE.get(predicate, -1), first - second)
+            return bounds, bool(bounds)
+    return [], False
+
+
+def _compared(predicate: int, difference: Expr) -> list[Expr]:
+    """What is at least 0 where ``a - b`` compares so with 0; nothing of other comparisons."""
+    less = -difference
+    known = {
+        _EQ: [difference, less],
+        _SLT: [less - 1],
+        _SLE: [less],
+        _SGT: [difference - 1],
+        _SGE: [difference],
+    }
+    return known.get(predicate, [])
+
+
+def _expression(value: ir.Value) -> Expr | None:
+    """An integer of a kernel as an expression over dims and sizes; None where it is another."""
+    owner = value.owner
+    if isinstance(owner, ir.Block):
+        return None
+    op = owner.operation
+    if op.name == "fuse.index":
+        return None if len(op.operands) else parse(string(op.attributes["expr"]))
+    if op.name == "arith.constant":
+        return const(ir.IntegerAttr(op.attributes["value"]).value)
+    if op.name in ("arith.addi", "arith.subi") and str(value.type) == "i64":
+        first, second = map(_expression, op.operands)
+        if first is None or second is None:
+            return None
+        return first + second if op.name == "arith.addi" else first - second
+    return None
