@@ -58,7 +58,8 @@ class DeriveCascades(AnalysisPass):
     Does not fire where a whole row is needed first (rule ``whole-row``: the remark names the reduction),
     where scores or probabilities are stored or read elsewhere (``stored``), where more than a softmax is
     multiplied, such as the mask of a dropout (``weights``), on types that tensor cores do not multiply
-    (``types``), where several products are summed (``products``), where another call must run between
+    (``types``), where more than two products are summed (``products``), where one of its products is in the
+    chain in front of it (``taken``), where another call must run between
     (``cycle``), where no block fits (``blocks``), of so few rows that ``expand-dots`` multiplies and sums
     them (``few``), and where a program holds all columns (``held``), as in a narrow chain of two matrices.
 
@@ -79,12 +80,17 @@ class DeriveCascades(AnalysisPass):
             return
         hardware = hardware_of(self.hardware, self, module)
         program, graph = analyses.get(Program), groups_of(analyses)
-        found = list[tuple[int, ...]]()
+        found, taken = list[tuple[int, ...]](), set[int]()
         for last in graph.summaries:
             chain = chain_of(graph, last)
             if chain is None:
                 continue
-            reason = chain if isinstance(chain, NotOnline) else _reason(program, graph, chain, hardware)
+            if isinstance(chain, NotOnline):
+                reason: NotOnline | None = chain
+            elif not taken.isdisjoint(chain):
+                reason = NotOnline("taken", "the chain in front of it has one of its products")
+            else:
+                reason = _reason(program, graph, chain, hardware)
             nodes = [graph.deps.nodes[n] for n in ((last,) if isinstance(chain, NotOnline) else chain)]
             said = "becomes one kernel" if reason is None else f"does not: {reason.message}"
             remarks.add(
@@ -97,6 +103,7 @@ class DeriveCascades(AnalysisPass):
             )
             if reason is None and not isinstance(chain, NotOnline):
                 found.append(chain)
+                taken.update(chain)
         if not found:
             return
         for number, chain in enumerate(found):

@@ -31,8 +31,8 @@ from ...compiler.ir.kernel import Kernel, over, string
 from ...compiler.mlir import ir
 from .expectations import FACTORS, Signed, SoftmaxRow, erase_dead, flat, joined, made, move_behind
 
-#: The most calls of a chain.
-_MOST = 48
+#: The most calls of a chain, and the most products whose sum may be x.
+_MOST, _MOST_FIRST = 48, 2
 
 
 class NotOnline(NamedTuple):
@@ -63,7 +63,7 @@ def chain_of(graph: GroupGraph, last: int) -> tuple[int, ...] | NotOnline | None
     firsts = {n for n in firsts if _product(graph, n) is not None}
     if not firsts:
         return None
-    if len(firsts) > 1:
+    if len(firsts) > _MOST_FIRST:
         names = ", ".join(graph.deps.nodes[n].name for n in sorted(firsts))
         return NotOnline("products", f"several products are what it sums: {names}")
     chain = set(firsts)
@@ -110,32 +110,28 @@ def derive(func: ir.Operation, softmax: Callable[[ir.Operation], object]) -> Not
         if op.name == "fuse.reduce" and string(op.attributes["kind"]) == "sum":
             softmax(op)
     kernel = Kernel.of(func)
-    first, last = kernel.products
+    *firsts, last = kernel.products
     columns = {*over(last)}
-    if not _varies(kernel, last, columns):
+    if not all(_has_columns(kernel, first, columns) for first in firsts):
         return NotOnline("form", "its last product does not sum the columns of its first one alone")
-    crossing = [op for op in kernel.reductions if op not in (first, last)]
-    if crossing:
+    if len(kernel.reductions) > len(kernel.products):
         reason = _replace(last, kernel, columns)
         if reason is not None:
             return reason
         kernel = Kernel.of(func)
-        first, last = kernel.products
-    others = [op for op in (*kernel.reductions, *kernel.scans) if op not in (first, last)]
+    others = [op for op in (*kernel.reductions, *kernel.scans) if op not in kernel.products]
     if others:
         return _needs_rows(others[0])
     if any(columns & kernel.op_dims[access.op] for access in kernel.stores):
         return NotOnline("stored", "what is computed for each row and column is stored, or read elsewhere")
-    for use in first.results[0].uses:
+    for use in (use for first in firsts for use in first.results[0].uses):
         if use.owner.operation.name == "arith.truncf":
             use.owner.operation.attributes[IMPLICIT] = ir.UnitAttr.get()
     return None
 
 
-def _varies(kernel: Kernel, last: ir.Operation, columns: set[str]) -> bool:
-    """Whether one factor of the last product, and not the other, is made of the first product, whose columns
-    are what is summed."""
-    [first] = [op for op in kernel.products if op != last]
+def _has_columns(kernel: Kernel, first: ir.Operation, columns: set[str]) -> bool:
+    """Whether these dims are those of one factor of a product, and neither of the other nor what it sums."""
     left, right = (kernel.value_dims.get(v, frozenset()) for v in first.operands)
     return columns <= left ^ right and not columns & {*over(first)}
 

@@ -143,6 +143,27 @@ def test_blocks_that_no_row_admits_are_not_computed(monkeypatch: pytest.MonkeyPa
     assert found[:, :, 48:].isnan().all()
 
 
+def test_scores_that_are_the_sum_of_two_products() -> None:
+    """Heads of 48 numbers, of which 16 are the same for all heads."""
+
+    def split(q: Tensor, k: Tensor, q2: Tensor, k2: Tensor, v: Tensor) -> Tensor:
+        s = q @ k.transpose(-2, -1) + q2 @ k2.transpose(-2, -1)
+        return (s * 48**-0.5).softmax(-1) @ v
+
+    q, k, v = factors(summed=32)
+    assert_derived(check(split, q, k, drawn(2, HEADS, ROWS, 16), drawn(2, 1, KEYS, 16), v, **FORCED))
+
+
+def test_a_product_is_of_one_chain() -> None:
+    def layers(x: Tensor, a: Tensor, b: Tensor, c: Tensor) -> Tensor:
+        return torch.relu(torch.relu(x @ a) @ b) @ c
+
+    compiled = check(layers, drawn(70, 16), drawn(16, 600), drawn(600, 600), drawn(600, 16), **FORCED)
+    [graph] = compiled.graphs
+    assert [rule for rule, _ in refusals(graph)] == ["cascade", "taken"]
+    assert graph.launches_after == 2
+
+
 def test_what_needs_whole_rows_says_so() -> None:
     q, k, v = factors(32, 256, 16, 16)
     mask = torch.rand(32, 256, generator=torch.Generator().manual_seed(0)) > 0.1
