@@ -5,6 +5,7 @@ rows admits adds nothing to a softmax, and need not be computed; one that all ro
 """
 
 import math
+from dataclasses import field
 
 from ...base.dataclass import dataclass
 from ...index import Expr, const, parse
@@ -34,19 +35,39 @@ NOTHING_MASKED = Admitted((), (), True)
 
 
 def admitted(value: ir.Value) -> Admitted:
-    """Where a value is not -inf by a comparison of indices."""
-    bounds, choices, complete = list[Expr](), list[tuple[ir.Operation, int]](), True
-    while (choice := defining_op(value, "arith.select")) is not None:
-        masked = [_is_lowest(v) for v in list(choice.operands)[1:]]
-        if masked[0] == masked[1]:
-            break
-        kept = 2 if masked[0] else 1
-        found, whole = _conjunction(choice.operands[0], kept == 1)
-        bounds += found
-        choices.append((choice, kept))
-        complete = complete and whole
-        value = choice.operands[kept]
-    return Admitted(tuple(bounds), tuple(choices), complete)
+    """Where a value is not -inf by a comparison of indices, which selects it or a term of it."""
+    found = _Masks()
+    found.read(value)
+    return Admitted(tuple(found.bounds), tuple(found.choices), found.complete)
+
+
+@dataclass
+class _Masks:
+    """What ``Admitted`` says, while it is gathered."""
+
+    bounds: list[Expr] = field(default_factory=list)
+    choices: list[tuple[ir.Operation, int]] = field(default_factory=list)
+    complete: bool = True
+
+    def read(self, value: ir.Value) -> None:
+        """Adds what masks a value.  A sum is -inf where a term is; a rounding keeps -inf."""
+        if isinstance(value.owner, ir.Block):
+            return
+        op = value.owner.operation
+        if op.name == "arith.addf":
+            for term in op.operands:
+                self.read(term)
+        elif op.name in ("arith.extf", "arith.truncf"):
+            self.read(op.operands[0])
+        elif op.name == "arith.select":
+            masked = [_is_lowest(v) for v in list(op.operands)[1:]]
+            if masked[0] != masked[1] and op not in (choice for choice, _ in self.choices):
+                kept = 2 if masked[0] else 1
+                bounds, whole = _conjunction(op.operands[0], kept == 1)
+                self.bounds += bounds
+                self.choices.append((op, kept))
+                self.complete = self.complete and whole
+                self.read(op.operands[kept])
 
 
 def _is_lowest(value: ir.Value) -> bool:
