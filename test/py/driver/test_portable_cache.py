@@ -111,4 +111,6 @@ for number, result in sorted(found.items()):
 
 def test_the_first_compilation_may_be_that_of_several_threads() -> None:
     """The backend and the compiler are loaded by all at once."""
+    if torch.__version__.startswith("2.11."):
+        pytest.skip("Dynamo of torch 2.11 ends the process, whatever the backend is")
     assert python(THREADS).split() == ["0", "1", "2", "3"]
