@@ -89,7 +89,7 @@ def _compile(
     run = compiled.call
 
     def call(args: list[Any]) -> list[Any]:
-        given, left = tuple(clone_inputs(args)), [*args]
+        given, left = tuple(copies(args)), [*args]
         try:
             found = list(run(args))
         except Exception as error:
@@ -113,8 +113,9 @@ def alone(options: Options) -> Options:
 def what_fails(gm: torch.fx.GraphModule, inputs: Sequence[Any], options: Options, name: str) -> str | None:
     """Compiles a copy of a graph and runs it; ``Failure.what``, None where it is right."""
     try:
-        compiled = compile_graph(copy.deepcopy(gm), inputs, options, name=name)
-        left = [*clone_inputs(inputs)]
+        with torch.no_grad():
+            compiled = compile_graph(copy.deepcopy(gm), inputs, options, name=name)
+        left = copies(inputs)
         found = list(compiled.call([*left]))
     except Exception as error:
         return _raises(error)
@@ -131,9 +132,9 @@ def difference(
     if _draws(gm):
         return None
     with torch.no_grad():
-        expected = _run(gm, [*clone_inputs(inputs)])
+        expected = _run(gm, copies(inputs))
         try:
-            truth = _run(*cast_to_fp64(copy.deepcopy(gm), [*clone_inputs(inputs)]))
+            truth = _run(*cast_to_fp64(copy.deepcopy(gm), copies(inputs)))
         except Exception:  # some ops take no float64
             truth = expected
     results = len(expected) - len(inputs)
@@ -148,7 +149,7 @@ def difference(
 
 def results_of(gm: torch.fx.GraphModule, inputs: Sequence[Any]) -> tuple[list[Any], list[Any]]:
     """The results of a graph on copies of its arguments, and what is left in these."""
-    run = _run(gm, [*clone_inputs(inputs)])
+    run = _run(gm, copies(inputs))
     return run[: len(run) - len(inputs)], run[len(run) - len(inputs) :]
 
 
@@ -173,6 +174,12 @@ def _say_nothing(*_: object, **__: object) -> None:
 def _draws(gm: torch.fx.GraphModule) -> bool:
     tag = torch.Tag.nondeterministic_seeded
     return any(tag in getattr(node.target, "tags", ()) for node in gm.graph.nodes)
+
+
+def copies(inputs: Sequence[Any]) -> list[Any]:
+    """Arguments of the same values and strides, which autograd does not know."""
+    found = clone_inputs(inputs)
+    return [each.detach() if isinstance(each, torch.Tensor) else each for each in found]
 
 
 @unset_fake_temporarily()

@@ -79,7 +79,8 @@ def _failure(gm: torch.fx.GraphModule, inputs: Sequence[Any], like: Failure) -> 
 
 def _traced(gm: Any, inputs: Sequence[Any]) -> torch.fx.GraphModule:
     """The graph with metadata, which the minifier drops."""
-    return make_fx(gm, tracing_mode="fake", _allow_non_fake_inputs=True)(*inputs)
+    with torch.no_grad():
+        return make_fx(gm, tracing_mode="fake", _allow_non_fake_inputs=True)(*inputs)
 
 
 def _with_tensors_only(

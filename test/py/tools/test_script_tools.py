@@ -174,3 +174,23 @@ def test_the_doors_start_and_hide_no_module_of_python() -> None:
     """The root of the repository may be on Python's path."""
     code = "import bisect, sys; sys.exit(not hasattr(bisect, 'bisect_left'))"
     assert subprocess.run([sys.executable, "-c", code], cwd=ROOT).returncode == 0
+
+
+WRITES = """
+import torch, fuse_mlir
+weight = torch.nn.Parameter(torch.randn(4, 8))
+def update(w):
+    with torch.no_grad():
+        w.sub_(w.exp())
+torch.compile(update, backend=fuse_mlir.backend)(weight)
+"""
+
+
+def test_what_is_left_in_arguments_is_compared(tmp_path, monkeypatch, capsys) -> None:
+    """Here in a parameter, of which torch keeps the gradient."""
+    plant_pass(monkeypatch)
+    script = tmp_path / "writes.py"
+    script.write_text(WRITES)
+    assert _minify.main(["--out", str(tmp_path / "out"), str(script)]) == 1
+    said = capsys.readouterr().out
+    assert "gives argument 0 otherwise than eager" in said and "of exp it still gives result 0" in said
