@@ -54,8 +54,11 @@ class ColumnRanges:
         found = [self._bound(e) for e in mask.bounds]
         bounds = [bound for bound in found if bound is not None]
         lows, highs = ([b for b in bounds if b.low is low] for low in (True, False))
-        first = self._joined("arith.maxsi", const(0), [b.some.floordiv(block) for b in lows])
-        stop = self._joined("arith.minsi", blocks, [(b.some + block).floordiv(block) for b in highs])
+        left_out = not mask.finite or self._each_row_admits_one(mask)
+        first = self._joined("arith.maxsi", const(0), [b.some.floordiv(block) for b in lows if left_out])
+        stop = self._joined(
+            "arith.minsi", blocks, [(b.some + block).floordiv(block) for b in highs if left_out]
+        )
         if not mask.complete or len(bounds) < len(found):
             return [Range(first, stop, False)]
         begin = self._joined("arith.maxsi", const(0), [(b.all + block - 1).floordiv(block) for b in lows])
@@ -78,6 +81,18 @@ class ColumnRanges:
         for e in others:
             value = self.builder.elementwise(join, [value, self.index.scalar(e)])
         return value
+
+    def _each_row_admits_one(self, mask: Admitted) -> bool:
+        """Whether each row is known to admit the column of its own number."""
+        if not mask.complete:
+            return False
+        [column] = self.tile.axes[self.axis].dims
+        for number, axis in enumerate(self.tile.axes):
+            if number != self.axis and len(axis.dims) == 1 and axis.kind == "grid" and axis.block > 1:
+                own = [e.subs({column: sym(axis.dims[0])}).constant for e in mask.bounds]
+                more = self.index.extents[self.axis] - self.index.extents[number]
+                return all(n is not None and n >= 0 for n in own) and self.index.tight.nonnegative(more)
+        return False
 
     def _bound(self, e: Expr) -> _Bound | None:
         """What ``e >= 0`` says of the columns that rows of a block admit; None where that is not known."""

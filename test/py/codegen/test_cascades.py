@@ -143,6 +143,34 @@ def test_blocks_that_no_row_admits_are_not_computed(monkeypatch: pytest.MonkeyPa
     assert found[:, :, 48:].isnan().all()
 
 
+@pytest.mark.parametrize(("keys", "hidden"), [(60, 60), (50, 60), (60, 5)])
+def test_a_finite_filler_counts_in_rows_that_admit_nothing(
+    keys: int, hidden: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Blocks are left out where each row admits a key.  With fewer keys than rows that is not known, nor
+    where a mask given as data may hide the keys of row ``hidden``.
+    """
+    blocks = LoopedBlocks(16, 16, 4, 1)
+    monkeypatch.setattr(held_rules, "looped_blocks", lambda *_: blocks)
+    q, k, v = factors(60, keys, 16, 16)
+    rows = (torch.arange(60) != hidden)[:, None]
+
+    def window(q: Tensor, k: Tensor, v: Tensor, rows: Tensor) -> Tensor:
+        s = scores(q, k)
+        i, j = positions(s)
+        seen = (j <= i) & (i - j < 4)
+        return (
+            s.masked_fill(~(seen & rows if hidden < 60 else seen), torch.finfo(s.dtype).min).softmax(-1) @ v
+        )
+
+    compiled = Compiled(window, FORCED)
+    found, eager = compiled(q, k, v, rows), window(q, k, v, rows)
+    assert_derived(compiled)
+    torch.testing.assert_close(found, eager, rtol=0.02, atol=0.01)
+    v[:, :, 16:32] = math.nan
+    assert compiled(q, k, v, rows)[:, :, :16].isnan().any() == (keys < 60 or hidden < 60)
+
+
 def test_scores_that_are_the_sum_of_two_products() -> None:
     """Heads of 48 numbers, of which 16 are the same for all heads."""
 
