@@ -68,14 +68,15 @@ class FuseHorizontal(AnalysisPass):
 
     def fused(self, module: ir.Module, analyses: AnalysisManager) -> Fuser:
         """What has merged the groups; the calls do not say so yet."""
-        limits = Limits(accesses=self.max_accesses, ops=self.max_ops)
+        hardware = hardware_of(self.hardware, self, module)
+        limits = Limits.of(hardware, accesses=self.max_accesses, ops=self.max_ops)
         graph = groups_of(analyses)
         live = GroupLiveBytes(graph)
         fuser = Fuser(
             self.name,
             graph,
             limits,
-            hardware_of(self.hardware, self, module),
+            hardware,
             lambda c: little_shared(c) or memory(c, live, self.near),
             live.merge,
             measurements_of(self.name, self.fusions, module),

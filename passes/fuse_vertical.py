@@ -72,9 +72,9 @@ class FuseVertical(AnalysisPass):
 
     def fused(self, module: ir.Module, analyses: AnalysisManager) -> Fuser:
         """What has merged the groups; the calls do not say so yet."""
-        limits = Limits(accesses=self.max_accesses, ops=self.max_ops)
-        measured = measurements_of(self.name, self.fusions, module)
         hardware = hardware_of(self.hardware, self, module)
+        limits = Limits.of(hardware, accesses=self.max_accesses, ops=self.max_ops)
+        measured = measurements_of(self.name, self.fusions, module)
         fuser = Fuser(self.name, groups_of(analyses), limits, hardware, measured=measured)
         fuser.run(producer_consumer_pairs)
         return fuser

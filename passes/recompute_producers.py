@@ -92,7 +92,7 @@ class RecomputeProducers(AnalysisPass):
         for tensor in found:
             mine = [c for c in copies if c.tensor is tensor]
             pairs = [(node_of[c.call], node_of[c.reader]) for c in mine]
-            if all(_may_merge(judged, *pair) for pair in pairs):
+            if all(_may_merge(judged, *pair, hardware) for pair in pairs):
                 for copy, reader in pairs:
                     judged.merge(judged.group_of[copy], judged.group_of[reader])
                 tensor.report(self.name, remarks, hardware)
@@ -269,9 +269,9 @@ class _Body:
         return Counter([self.names[number] for number in ops]), sorted(loaded)
 
 
-def _may_merge(graph: GroupGraph, a: int, b: int) -> bool:
+def _may_merge(graph: GroupGraph, a: int, b: int, hardware: Hardware) -> bool:
     pair = sorted((graph.group_of[a], graph.group_of[b]))
-    return judge(Candidate(graph, pair[0], pair[1], Limits())).refusal is None
+    return judge(Candidate(graph, pair[0], pair[1], Limits.of(hardware))).refusal is None
 
 
 @dataclass(frozen=True)

@@ -14,6 +14,7 @@ from functools import cached_property
 from typing import NamedTuple
 
 from ...base.dataclass import dataclass
+from ...cost.hardware import Hardware
 from ...index import Expr, Facts
 from ...ir.layout import TensorSpec
 from ...ir.sizes import estimate
@@ -25,8 +26,8 @@ from .walk import Walk
 
 @dataclass(frozen=True)
 class Limits:
-    """Parameters of the rules.  They suit an H200 and are the same for every GPU.  Of fusion, the option
-    ``hardware`` changes only the score of a merge.
+    """Parameters of the rules.  Those that depend on the GPU are made by ``of``; their defaults are an
+    H200's, to which they were fitted.
 
     A kernel that sums both the rows and the columns of a matrix *walks*: each program takes a slice of the
     rows, goes through them one by one, and keeps the sums of all columns in registers.
@@ -53,7 +54,7 @@ class Limits:
                     all weights: wider ones would take longer than the traffic that is saved.
     wide:           the same of products that ``choose-libraries`` has found to be a wide chain.
     many, depth:    such a kernel has at least ``many`` rows, or its products sum at most ``depth`` elements.
-    slots_per_byte: issue slots that take as long as moving one byte (an H200 has about 7; less is safer).
+    slots_per_byte: issue slots that may be spent to move one byte less.
     """
 
     accesses: int = 64
@@ -74,6 +75,24 @@ class Limits:
     wide: int = 256
     many: int = 4096
     depth: int = 256
+
+    @staticmethod
+    def of(hardware: Hardware, *, accesses: int = 64, ops: int = 512) -> "Limits":
+        """Of a GPU.  Rows that programs hold are parts of the registers of a multiprocessor: half of them for
+        a row that is reduced alone, a quarter for one in a walk, an eighth for one of a group.
+        """
+        registers = hardware.registers
+        return Limits(
+            slots_per_byte=hardware.slots_per_byte,
+            row=registers // 2,
+            rows=hardware.full_grid,
+            cached=hardware.l2_bytes * 16 // 25,
+            held=registers // 8,
+            walked=registers // 4,
+            numbers=registers * 3 // 4,
+            accesses=accesses,
+            ops=ops,
+        )
 
 
 @dataclass(frozen=True, eq=False)

@@ -13,6 +13,7 @@ from fuse_mlir.compiler.analysis.fusion.graph import GroupGraph
 from fuse_mlir.compiler.analysis.fusion.plan import FusionPlan
 from fuse_mlir.compiler.analysis.fusion.rules import OF_FORMS, Candidate, judge, judge_form
 from fuse_mlir.compiler.analysis.program.dependences import Dependences, Node
+from fuse_mlir.compiler.cost.devices import hardware_named
 from fuse_mlir.compiler.ir.context import make_context
 from fuse_mlir.compiler.ir.kernel import program_facts
 from fuse_mlir.compiler.ir.sizes import hints_of
@@ -30,6 +31,16 @@ def pairs(graph: GroupGraph) -> list[Candidate]:
     """Neighbouring kernels, in program order."""
     kernels = sorted(graph.summaries)
     return [Candidate(graph, a, b, Limits()) for a, b in pairwise(kernels)]
+
+
+def test_limits_follow_from_the_gpu() -> None:
+    """They were fitted on an H200.  Of what others differ in, rules allow no more than was measured."""
+    assert Limits.of(hardware_named("h200"), accesses=64) == Limits() == Limits.of(hardware_named("h100"))
+    a100, b200 = (Limits.of(hardware_named(name), ops=7) for name in ("a100", "b200"))
+    assert (a100.rows, a100.cached, a100.ops) == (216, (40 << 20) * 16 // 25, 7)
+    assert (a100.slots_per_byte, b200.slots_per_byte) == (4, 3)
+    slice_ = Limits.of(hardware_named("h100:sm_count=16:registers=32768"))
+    assert (slice_.rows, slice_.row, slice_.walked, slice_.numbers) == (32, 16384, 8192, 24576)
 
 
 def layers() -> tuple[Graph, list[Any]]:
