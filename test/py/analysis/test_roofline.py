@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import pytest
 
+from fuse_mlir.bench.measured_products import GAP, LARGE, WEIGHTS_ONCE
 from fuse_mlir.compiler.analysis.contraction import tiles
 from fuse_mlir.compiler.analysis.contraction.plan import ContractionPlan, contraction_plan
 from fuse_mlir.compiler.analysis.contraction.roofline import as_call, as_kernel
@@ -21,36 +22,6 @@ from fuse_mlir.compiler.cost.hardware import Hardware
 
 H200 = hardware_named("h200")
 
-#: (rows, columns, summed) in bf16 -> microseconds of the library and of a kernel of tile code, as the
-#: profiler gives them inside models on an H200 (ResNet-50, ViT, BERT, GPT-2, T5, Llama); None where no kernel
-#: was measured without anything behind it.
-MEASURED = {
-    (25088, 64, 64): (3.8, 3.4),
-    (1568, 1024, 256): (4.75, 4.6),
-    (6272, 128, 512): (4.45, 4.6),
-    (6272, 512, 128): (5.0, 5.7),
-    (25088, 128, 256): (6.7, 7.4),
-    (1568, 512, 1024): (6.0, 7.1),
-    (392, 512, 2048): (6.5, 6.2),
-    (1576, 768, 768): (6.0, 7.1),
-    (1576, 2304, 768): (11.5, 12.2),
-    (1576, 768, 3072): (13.5, 22.0),
-    (768, 768, 4096): (12.0, 17.3),
-    (768, 3072, 1576): (12.4, 18.7),
-    (4096, 768, 768): (9.7, 11.8),
-    (4096, 2304, 768): (25.8, 31.7),
-    (4096, 3072, 768): (30.8, None),
-    (4096, 768, 3072): (26.8, 34.5),
-    (2048, 2048, 4096): (48.8, 48.0),
-    (4096, 2048, 8192): (178.0, 182.0),
-    (32128, 768, 4096): (251.5, 267.9),
-    (4096, 30528, 768): (278.0, 308.0),
-    (4096, 768, 32128): (237.4, 302.0),
-    (4096, 128256, 2048): (2826.0, 2811.0),
-}
-#: What a launch costs beside the time that the profiler gives, of ``Hardware.launch``.
-GAP = 1.1
-
 
 def moved(sizes: tuple[int, ...]) -> int:
     rows, columns, summed = sizes
@@ -62,9 +33,9 @@ def form(sizes: tuple[int, ...], batch: int = 1, element: str = "bf16") -> Produ
     return ProductForm(rows, columns, summed, batch, element)
 
 
-@pytest.mark.parametrize("sizes", MEASURED, ids=str)
+@pytest.mark.parametrize("sizes", LARGE, ids=str)
 def test_estimates_are_near(sizes: tuple[int, ...]) -> None:
-    library, kernel = MEASURED[sizes]
+    library, kernel = LARGE[sizes]
     given, beside = (form(sizes), moved(sizes), H200), H200.launch - GAP
     assert as_call(*given) + beside == pytest.approx(library, rel=0.2)
     if kernel is not None:
@@ -75,7 +46,7 @@ def test_estimates_err_by_a_tenth_and_not_to_one_side() -> None:
     for number, estimate in enumerate((as_call, as_kernel)):
         found = [
             math.log((estimate(form(sizes), moved(sizes), H200) + H200.launch - GAP) / times[number])
-            for sizes, times in MEASURED.items()
+            for sizes, times in LARGE.items()
             if times[number] is not None
         ]
         assert abs(sum(found) / len(found)) < 0.05
@@ -187,19 +158,6 @@ def test_programs_that_go_through_blocks_win_by_less() -> None:
     assert contraction_plan(form(sizes), H200).margin(bare) == 0.925
 
 
-#: (rows, columns, summed), tensors that are read beside, issue slots behind -> microseconds of the library's
-#: call with the kernel behind it, and of one kernel, launches included; measured on an H200 (SiLU, halves of
-#: SwiGLU, residuals).
-READ_ONCE = {
-    ((16, 14336, 4096), 0, 20): (34.2, 33.3),
-    ((16, 14336, 4096), 1, 20): (33.6, 32.1),
-    ((16, 4096, 14336), 1, 2): (35.6, 33.0),
-    ((64, 14336, 4096), 0, 20): (36.3, 32.5),
-    ((64, 14336, 4096), 1, 20): (36.1, 31.3),
-    ((64, 4096, 14336), 1, 2): (38.2, 34.9),
-}
-
-
 def read_once(sizes: tuple[int, ...], beside: int = 0, behind: int = 0) -> tuple[ContractionPlan, Moved]:
     """The plan of a product, and what moves, with a pointwise kernel behind it if anything is behind."""
     result = 2 * sizes[0] * sizes[1]
@@ -213,10 +171,10 @@ def pays(plan: ContractionPlan, around: Moved) -> bool:
     return plan.kernel_microseconds(around) <= plan.margin(around) * plan.library_microseconds(around)
 
 
-@pytest.mark.parametrize("case", READ_ONCE, ids=str)
+@pytest.mark.parametrize("case", WEIGHTS_ONCE, ids=str)
 def test_products_that_read_weights_once(case: tuple[tuple[int, ...], int, int]) -> None:
     """At most 64 rows, and weights that the L2 cache does not hold."""
-    library, kernel = READ_ONCE[case]
+    library, kernel = WEIGHTS_ONCE[case]
     plan, around = read_once(*case)
     assert plan.kernel_microseconds(around) == pytest.approx(kernel, rel=0.06)
     assert plan.library_microseconds(around) == pytest.approx(library, rel=0.06)

@@ -1,0 +1,164 @@
+"""Estimates beside what was measured, for each kind of kernel and each GPU: the page
+``docs/performance/estimates.md``, written from the records in ``bench/results``.
+
+    python -m fuse_mlir.bench.estimates [--check]
+"""
+
+import json
+import math
+import re
+import sys
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from ..compiler.analysis.contraction.few_rows import FewRows
+from ..compiler.analysis.contraction.plan import contraction_plan
+from ..compiler.analysis.contraction.surroundings import Moved
+from ..compiler.analysis.contraction.tiles import ProductForm
+from ..compiler.cost.clock import microseconds
+from ..compiler.cost.devices import hardware_named
+from ..compiler.cost.work import Work
+from ..compiler.ir.layout import ELEMENT_BYTES
+from .measured_products import GAP, LARGE, SMALL, WEIGHTS_ONCE
+
+ROOT = Path(__file__).resolve().parents[1]
+PAGE = ROOT / "docs" / "performance" / "estimates.md"
+#: Records of kernels that move bytes, and of few rows, with the model of the GPU that they are of.
+_KERNELS = (("kernels.json", "h200"), ("further.json", "h200"))
+_FEW_ROWS = (("contractions.json", "h200"), ("contractions-h100.json", "h100"))
+#: An error that does not count.
+_NEAR = 0.15
+
+_HEAD = """# Estimates beside what was measured
+Written by `python -m fuse_mlir.bench.estimates` from the records in `bench/results` and
+`bench/measured_products.py`, with the rates in `compiler/cost/gpus`. *Error* is the root mean square of the
+logarithm of estimate over measured; *bias* is its mean, negative where estimates are too short. A launch
+counts on both sides. Kernels that move bytes are estimated by their bytes alone, at `streaming.pointwise`
+or, where they reduce, at `streaming.rows`. Some estimates are long on purpose: of small products that the
+library keeps, and of int8 weights of few rows, which tensor cores multiply.
+
+| kind of kernel | GPU | records | error | bias | within 15% |
+|---|---|---|---|---|---|
+"""
+
+
+class Pair(NamedTuple):
+    """An estimate and what was measured, in microseconds.  ``kind``: of the kernel, in words."""
+
+    kind: str
+    gpu: str
+    estimate: float
+    measured: float
+
+
+def pairs() -> Iterator[Pair]:
+    """All of them."""
+    yield from _streaming()
+    yield from _few_rows()
+    yield from _products()
+
+
+def page(found: list[Pair]) -> str:
+    """The page of pairs: a row for each kind and GPU."""
+    groups = dict[tuple[str, str], list[float]]()
+    for pair in found:
+        groups.setdefault((pair.kind, pair.gpu), []).append(math.log(pair.estimate / pair.measured))
+    rows = [f"| {kind} | {gpu} | {_numbers(errors)} |" for (kind, gpu), errors in groups.items()]
+    rows.append(f"| all | | {_numbers([e for errors in groups.values() for e in errors])} |")
+    return _HEAD + "\n".join(rows) + "\n"
+
+
+def _numbers(errors: list[float]) -> str:
+    error = math.sqrt(sum(e * e for e in errors) / len(errors))
+    near = sum(abs(e) <= math.log(1 + _NEAR) for e in errors) / len(errors)
+    return f"{len(errors)} | {error:.0%} | {sum(errors) / len(errors):+.0%} | {near:.0%}"
+
+
+def _results(name: str) -> list[Mapping[str, Any]]:
+    found: list[Mapping[str, Any]] = json.loads((ROOT / "bench" / "results" / name).read_text())["results"]
+    return found
+
+
+def _median(result: Mapping[str, Any], backend: str) -> float | None:
+    """Microseconds of a backend that was right; None for others."""
+    told = result.get("backends", {}).get(backend) or {}
+    if not told.get("passed") or not told.get("timing"):
+        return None
+    return float(told["timing"]["p50"])
+
+
+def _streaming() -> Iterator[Pair]:
+    for name, model in _KERNELS:
+        gpu = hardware_named(model)
+        for result in _results(name):
+            measured = _median(result, "fuse")
+            if measured is None or result["backends"]["fuse"]["compiled"]["generated"] != 1:
+                continue
+            reduces = bool(result.get("reduces"))
+            regime = gpu.rates.streaming.rows if reduces else gpu.rates.streaming.pointwise
+            kind = "one kernel that reduces" if reduces else "one pointwise kernel"
+            yield Pair(kind, model, microseconds(Work(result["bytes"], launches=1), gpu, regime), measured)
+
+
+def _few_rows() -> Iterator[Pair]:
+    for name, model in _FEW_ROWS:
+        gpu = hardware_named(model)
+        for result in _results(name):
+            read = re.fullmatch(r"linear_(silu|int8)_(\d+)x(\d+)x(\d+)", result.get("case", ""))
+            if read is None or int(read[2]) > 4 or result["dtype"] != "bfloat16":
+                continue
+            few = FewRows.of_sizes(int(read[2]), int(read[3]), int(read[4]), "bf16")
+            kernel, call = _median(result, "fuse-generated"), _median(result, "fuse-library")
+            if kernel is not None:
+                estimate = few.as_kernel(gpu, result["bytes"], read[1] == "int8")
+                yield Pair("few rows as a kernel", model, estimate, kernel)
+            if call is not None and read[1] == "silu":  # a kernel reads and writes the result again
+                moved = result["bytes"] + 4 * few.rows * int(read[3])
+                yield Pair("few rows as a call", model, few.as_call(gpu, moved, 2), call)
+
+
+def _products() -> Iterator[Pair]:
+    gpu = hardware_named("h200")
+    for (m, n, k), (library, kernel) in LARGE.items():
+        moved = 2 * (m * k + k * n + m * n)
+        yield from _both("products", ProductForm(m, n, k), moved, kernel, library, GAP)
+    for ((m, n, k), beside, behind), (library, kernel) in WEIGHTS_ONCE.items():
+        form = ProductForm(m, n, k, beside=beside, behind=behind)
+        fused = 2 * (m * k + k * n + m * n * (1 + beside))
+        plan, launches = contraction_plan(form, gpu), 2 if behind else 1
+        around = Moved(fused, fused + 4 * m * n * (launches - 1), launches, 2 * (m * k + k * n + m * n))
+        yield Pair("weights read once, as a kernel", "h200", plan.kernel_microseconds(around), kernel)
+        yield Pair("weights read once, as a call", "h200", plan.library_microseconds(around), library)
+    for (batch, m, n, k, element, *turned), (kernel, library) in SMALL.items():
+        form = ProductForm(m, n, k, batch, element, turned=bool(turned))
+        moved = batch * (m * k + k * n + m * n) * ELEMENT_BYTES[element]
+        yield from _both("small products", form, moved, kernel, library)
+
+
+def _both(
+    kind: str, form: ProductForm, moved: int, kernel: float | None, library: float, gap: float = 0.0
+) -> Iterator[Pair]:
+    """As a kernel and as a call.  ``gap``: what the profiler leaves out of a launch."""
+    plan, around = contraction_plan(form, hardware_named("h200")), Moved(moved, moved, 1, moved)
+    if kernel is not None:
+        yield Pair(f"{kind} as a kernel", "h200", plan.kernel_microseconds(around) - gap, kernel)
+    yield Pair(f"{kind} as a call", "h200", plan.library_microseconds(around) - gap, library)
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Writes the page; with ``--check`` the exit status is 1 where it is not what the records say."""
+    given = sys.argv[1:] if arguments is None else arguments
+    if given not in ([], ["--check"]):
+        print("usage: estimates [--check]", file=sys.stderr)
+        return 2
+    text = page(list(pairs()))
+    if given:
+        return int(not PAGE.exists() or PAGE.read_text(encoding="utf-8") != text)
+    PAGE.write_text(text, encoding="utf-8")
+    print(f"wrote {PAGE.relative_to(ROOT)}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
