@@ -109,6 +109,7 @@ for number, result in sorted(found.items()):
 """
 
 
+@pytest.mark.slow
 def test_the_first_compilation_may_be_that_of_several_threads() -> None:
     """The backend and the compiler are loaded by all at once."""
     if torch.__version__.startswith("2.11."):
