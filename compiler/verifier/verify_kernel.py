@@ -449,15 +449,10 @@ def _dot(body: _Body, op: ir.Operation) -> frozenset[str]:
 
 
 def _online_dot(body: _Body, op: ir.Operation) -> frozenset[str]:
-    factor = body.report.text(op.operands[1].type)
-    if factor not in ONLINE_TYPES:
-        raise Broken(
-            f"expected rhs of a type that exponentials are multiplied in ({listed(ONLINE_TYPES)}), "
-            f"got {factor}"
-        )
+    if (factor := body.report.text(op.operands[1].type)) not in ONLINE_TYPES:
+        raise Broken(f"expected rhs of {' or '.join(ONLINE_TYPES)}, got {factor}")
     for what, value in zip(("value", "rhs"), op.operands, strict=True):
-        missing = set(_over_names(op)) - body.value_dims.get(value, _NO_DIMS)
-        if missing:
+        if missing := set(_over_names(op)) - body.value_dims.get(value, _NO_DIMS):
             raise Broken(f"expected {what} to have the dims of over, and it lacks {listed(sorted(missing))}")
     return _over(body, op)
 

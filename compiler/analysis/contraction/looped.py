@@ -25,15 +25,13 @@ _STAGES = (3, 2, 1)
 
 @dataclass(frozen=True)
 class LoopedForm:
-    """Points of a kernel: ``rows`` and ``columns`` of the first product, and what it sums, in a block of all
-    (``summed``); columns of the last product, in a block of all (``made``).  ``row_bytes``, ``column_bytes``:
-    what is read for a row and what for one of the columns, by all products.  ``beside``: bytes that are read
-    for each point between the products.
+    """Points of a kernel: ``rows`` and ``columns`` of the first product, and columns of the last one, in a
+    block of all (``made``).  ``row_bytes``, ``column_bytes``: what is read for a row and what for one of the
+    columns, by all products.  ``beside``: bytes that are read for each point between the products.
     """
 
     rows: int
     columns: int
-    summed: int
     made: int
     row_bytes: int
     column_bytes: int

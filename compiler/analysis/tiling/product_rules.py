@@ -262,7 +262,6 @@ class Products:
         return LoopedForm(
             rows=shape.points(rows.dims),
             columns=shape.points(columns.dims),
-            summed=math.prod(map(self.whole, self.summed)),
             made=self.whole(made),
             row_bytes=read["rows"],
             column_bytes=read["columns"],

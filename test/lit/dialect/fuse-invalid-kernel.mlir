@@ -297,7 +297,7 @@ func.func private @k(%x: tensor<8x4xf32>, %o: tensor<8xf32>) -> tensor<8xf32>
   %true = arith.constant true
   %zero = arith.constant 0.0 : f32
   %v = "fuse.load"(%x, %true, %zero) {at = ["d0", "d1"]} : (tensor<8x4xf32>, i1, f32) -> f32
-  // expected-error@+1 {{'fuse.online_dot' op expected rhs of a type that exponentials are multiplied in (bf16, f16), got f32}}
+  // expected-error@+1 {{'fuse.online_dot' op expected rhs of bf16 or f16, got f32}}
   %m:3 = "fuse.online_dot"(%v, %v) {over = ["d1"]} : (f32, f32) -> (f32, f32, f32)
   %r = "fuse.store"(%o, %zero, %true) {at = ["d0"], mode = "set"} : (tensor<8xf32>, f32, i1) -> tensor<8xf32>
   return %r : tensor<8xf32>
