@@ -1,0 +1,58 @@
+"""Attention spelled out as one kernel on a CUDA device: the interpreter does not show what tensor cores and
+copies in flight do.
+"""
+
+import math
+from collections.abc import Callable
+
+import pytest
+import torch
+from compiling import check
+from torch import Tensor
+
+pytestmark = [pytest.mark.gpu, pytest.mark.usefixtures("fresh_dynamo")]
+
+FORCED = {"products": "generated", "attention": False}
+
+
+def drawn(*sizes: int) -> Tensor:
+    draw = torch.Generator("cuda").manual_seed(sum(sizes))
+    return torch.randn(*sizes, generator=draw, device="cuda").to(torch.bfloat16)
+
+
+def scores(q: Tensor, k: Tensor) -> Tensor:
+    return q @ k.transpose(-2, -1) * q.shape[-1] ** -0.5
+
+
+def positions(s: Tensor) -> tuple[Tensor, Tensor]:
+    return torch.arange(s.shape[-2], device=s.device)[:, None], torch.arange(s.shape[-1], device=s.device)
+
+
+def causal(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+    s = scores(q, k)
+    return (s + torch.full_like(s[0, 0], -math.inf).triu(1)).softmax(-1) @ v
+
+
+def window(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+    k, v = (x[:, :2].repeat_interleave(2, 1) for x in (k, v))
+    s = 20 * torch.tanh(scores(q, k) / 20)
+    i, j = positions(s)
+    return torch.where((i >= j) & (i - j < 200), s, -math.inf).softmax(-1) @ v
+
+
+def sigmoid(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+    return torch.sigmoid(scores(q, k) - 4) @ v
+
+
+def bias(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+    s = scores(q, k)
+    return (s + s.new_ones(s.shape[-2:]).cumsum(-1) / 64).softmax(-1) @ v
+
+
+@pytest.mark.parametrize("function", [causal, window, sigmoid, bias], ids=lambda f: f.__name__)
+@pytest.mark.parametrize(("length", "heads"), [(1024, (128, 128)), (1000, (64, 128)), (777, (96, 40))])
+def test_keys_go_by_in_blocks(function: Callable[..., Tensor], length: int, heads: tuple[int, int]) -> None:
+    summed, made = heads
+    q, k, v = (drawn(2, 4, length, n) for n in (summed, summed, made))
+    [graph] = check(function, q, k, v, **FORCED).graphs
+    assert "columns-in-a-loop" in {r.rule for r in graph.remarks.items}
