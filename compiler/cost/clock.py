@@ -33,7 +33,7 @@ def seconds(work: Work, gpu: Hardware, regime: Regime) -> float:
 
 
 def _memory(work: Work, gpu: Hardware, regime: Regime) -> float:
-    return work.bytes / (gpu.bandwidth * regime.bandwidth * 1e3)
+    return (work.read + work.written) / (gpu.bandwidth * regime.bandwidth * 1e3)
 
 
 def _cache(work: Work, gpu: Hardware, regime: Regime) -> float:

@@ -5,6 +5,7 @@
 
 from collections.abc import Mapping
 from dataclasses import field
+from functools import cached_property
 
 from ..base.dataclass import dataclass
 from .rates import Rates
@@ -91,7 +92,7 @@ class Hardware:
         """
         return min(4, round(self.slots_per_second / (self.bandwidth * 1e9) * 2 / 3))
 
-    @property
+    @cached_property
     def slots_per_second(self) -> float:
         """Scalar operations that all lanes of all SMs issue in a second."""
         return self.sm_count * LANES * self.clock * 1e9

@@ -50,6 +50,9 @@ Term = Literal["memory", "cache", "issue", "multiply", "steps", "busy", "link"]
 #: Groups of terms: those of a group add up, and the longest group counts.
 Overlap = tuple[tuple[Term, ...], ...]
 
+#: Of kernels that only move bytes, and that compute beside that, without hiding it.
+MOVING: Overlap = (("memory",),)
+MOVING_AND_ISSUING: Overlap = (("memory", "issue"),)
 #: Nothing hides behind anything.
 ADDING: Overlap = (("memory", "issue", "multiply", "steps", "busy"),)
 #: All hides behind the longest.

@@ -42,5 +42,7 @@ def pays(together: float, apart: float, hardware: Hardware) -> bool:
     The second launch counts only beside short kernels: the launch of a kernel goes on behind a longer one,
     and several small kernels may share one (``combine-launches``).
     """
+    if together <= apart:
+        return True
     launch = microseconds(LAUNCH, hardware, hardware.rates.streaming.fused)
-    return together <= apart + (launch if apart < _SHORT_LAUNCHES * launch else 0.0)
+    return apart < _SHORT_LAUNCHES * launch and together <= apart + launch

@@ -6,6 +6,8 @@ from ..hardware import NVLINK4, Hardware
 from ..rates import (
     ADDING,
     HIDING,
+    MOVING,
+    MOVING_AND_ISSUING,
     AttentionRates,
     BlockRates,
     CallRates,
@@ -65,10 +67,10 @@ def _times(value: float, source: RateSource) -> Rate:
 _STREAMING = StreamingRates(
     peak=Regime(HIDING, measured=False),
     pointwise=Regime(HIDING, bandwidth=_part(0.88, _TILES)),
-    absorbed=Regime(ADDING, bandwidth=_part(0.88, _TILES)),
-    fused=Regime(ADDING),
-    rows=Regime(ADDING, measured=False),
-    columns=Regime(ADDING, measured=False),
+    absorbed=Regime(MOVING_AND_ISSUING, bandwidth=_part(0.88, _TILES)),
+    fused=Regime(MOVING_AND_ISSUING),
+    rows=Regime(MOVING, measured=False),
+    columns=Regime(MOVING, measured=False),
 )
 #: A step waits for the warps of a program, which meet to reduce its rows.
 _OF_WALKS = WalkRates(walk=Regime(HIDING, step=_us(0.5, _WALKS, "step")), clearly=_part(0.7, _WALKS))
@@ -119,7 +121,7 @@ _OF_BLOCKS = BlockRates(
     scalar_64=_part(0.8, _TILES),
     scalar_32=_part(0.4, _TILES),
     scalar_16=_part(0.15, _TILES),
-    behind=Regime(ADDING),
+    behind=Regime(MOVING_AND_ISSUING),
     overlapped=_times(0.6, _TILES),
     whole=Regime(
         HIDING[:-1] + (("cache",),),
@@ -134,7 +136,7 @@ _OF_BLOCKS = BlockRates(
 _CALLS = CallRates(
     block=Regime(ADDING, multiply=_part(0.82, _MODELS), step=_us(1.2, _MODELS, "128 x 256 results")),
     reuse=Rate(43, "multiplications/element", _MODELS),
-    join=Regime(ADDING, starts=_us(2.0, _MODELS)),
+    join=Regime(MOVING, starts=_us(2.0, _MODELS)),
     call=Regime(
         (("memory", "steps"), ("busy",)),
         bandwidth=_part(0.944, _MODELS),
