@@ -26,6 +26,7 @@ from rule_cases import (
     SUM,
     WEIGHED,
     WIDENED,
+    attention,
     chain,
     chosen,
     components,
@@ -62,6 +63,10 @@ KERNELS = {
     "weights-in-turn": (
         chain(262144, 256),
         "d0 grid 128, d1 resident 256, d3 resident 64, d2 resident 64; 8 warps, 1 stages",
+    ),
+    "columns-in-a-loop": (
+        attention(4096, 4096),
+        "d0 grid 64, d1 looped 64, d2 resident 64, d3 resident 64; 4 warps, 3 stages",
     ),
     "held-columns": (
         matmul(65536, 64, 128, COLUMN_MAXIMA),

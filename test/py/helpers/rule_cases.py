@@ -157,6 +157,16 @@ def chain(rows, columns=64):
     return replace(case, dims={**case.dims, "d3": "64"})
 
 
+def attention(rows, columns):
+    """A product of weights, exp of a product, and their sum, of bfloat16 with 64 columns: on line."""
+    body = "load v[d1, d3] -> q\n"
+    body += '%g, %m, %l = "fuse.online_dot"(%c, %q) {over = ["d1"]} : (f32, bf16) -> (f32, f32, f32)\n'
+    body += "%w = arith.divf %g, %l : f32\nstore w -> o[d0, d3]"
+    case = matmul(rows, columns, 64, body, v=tensor(columns, 64, element="bf16"))
+    output = {"o": tensor(rows, 64)}
+    return replace(case, dims={**case.dims, "d3": "64"}, outputs=output)
+
+
 COLUMN_MAXIMA = "fold max c[d1] -> m : f32\n%s = arith.subf %c, %m : f32\nstore s -> o[d0, d1]"
 
 
