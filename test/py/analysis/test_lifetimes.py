@@ -15,7 +15,7 @@ from fuse_mlir.passes.plan_memory import PlanMemory
 pytestmark = pytest.mark.usefixtures("fresh_dynamo")
 
 
-@settings(max_examples=30, suppress_health_check=list(HealthCheck))
+@settings(max_examples=12, suppress_health_check=list(HealthCheck))
 @given(programs(longest=12))
 def test_random_programs_need_no_more_than_eager(program: Program):
     args = [i.make() for i in program.inputs]

@@ -132,7 +132,7 @@ class Answers:
 
     def of(self, text: str, *arguments: str) -> tuple[int, str]:
         """The exit code and the first error; asserts that it is one."""
-        self.monkeypatch.setattr("sys.stdin", io.StringIO(text))
+        self.monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(text.encode())))
         code = fuse_opt.main(list(arguments))
         out, said = self.capsys.readouterr()
         errors = [line for line in said.splitlines() if "error: " in line]
