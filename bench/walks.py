@@ -30,6 +30,7 @@ import fuse_mlir
 from fuse_mlir.compiler.analysis.fusion.walk import Walk
 from fuse_mlir.compiler.analysis.kernel import shares
 from fuse_mlir.compiler.analysis.tiling import walk_rules
+from fuse_mlir.compiler.cost.hardware import Hardware
 
 from .reference import float64_reference
 from .timing import measure, stopwatch
@@ -118,7 +119,7 @@ class Estimates:
     def forced(self, walk: bool) -> Iterator[None]:
         """Inside, every walk that can be merged is, or none."""
 
-        def pays(_: Walk, together: float, apart: float, further: bool) -> bool:
+        def pays(_: Walk, together: float, apart: float, further: bool, hardware: Hardware) -> bool:
             if walk and not further:
                 self.found.append((round(together, 2), round(apart, 2)))
             return walk

@@ -146,7 +146,7 @@ WRONG = {
     "negative seconds": ({"autotune_seconds": -0.5}, "option 'autotune_seconds' is at least 0, got -0.5"),
     "no number": ({"autotune_seconds": float("nan")}, "option 'autotune_seconds' is at least 0, got nan"),
     "number": ({"threads": True}, "option 'threads' takes an int, got True"),
-    "hardware": ({"hardware": "h1000"}, "option 'hardware': unknown hardware 'h1000': expected one of h200,"),
+    "hardware": ({"hardware": "h1000"}, "option 'hardware': unknown hardware 'h1000': expected one of a100,"),
     "pipeline": ({"pipeline": "builtin.module(eliminate-ded)"}, "unknown pass 'eliminate-ded'; did you mean"),
 }
 

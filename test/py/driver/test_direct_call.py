@@ -180,7 +180,7 @@ def test_placeholders_that_are_no_arguments_are_left_out():
     """Those that have no value when the graph runs."""
     interface = Interface((0, 2), (), (OutputResult(0),), 1)
     given = []
-    call = calling_convention.boxed(lambda args: given.extend(args) or args[:1], interface, 3, None)
+    call = calling_convention.boxed(lambda args: given.extend(args) or args[:1], interface, 3)
     arguments = ["a", "b", "c"]
     assert call(arguments) == ["a"] and given == ["a", "c"] and arguments == []
 

@@ -1,5 +1,6 @@
 """Torch's own planner as an ``fx_pass``: what it has bucketed and ordered survives."""
 
+import contextlib
 import inspect
 from unittest import mock
 
@@ -64,14 +65,13 @@ def test_what_torchs_planner_has_ordered_survives(group, collectives):
     ordered: list[str] = []
 
     def planner(graph: fx.Graph) -> None:
-        unit = (
-            {"estimate_runtime_analytical": lambda _: 1.0} if TORCH < (2, 13) else {}
-        )  # else it wants a GPU
-        with (
-            mock.patch.multiple(overlap_scheduling, **unit),
-            mock.patch.object(utils, "get_gpu_dram_gbps", lambda: 4800),
-            mock.patch.object(runtime_estimation, "get_gpu_dram_gbps", lambda: 4800, create=True),
-        ):
+        with contextlib.ExitStack() as stack:
+            if TORCH < (2, 13):  # its estimate asks a GPU
+                unit = mock.patch.object(overlap_scheduling, "estimate_runtime_analytical", lambda _: 1.0)
+                stack.enter_context(unit)
+            for module in (utils, runtime_estimation):
+                bandwidth = mock.patch.object(module, "get_gpu_dram_gbps", lambda: 4800, create=True)
+                stack.enter_context(bandwidth)
             schedule(graph.owning_module, **{k: v for k, v in WANTED.items() if k in known})
         planned.extend(name(n) for n in graph.nodes if n.op == "call_function")
         ordered.extend(name(n) for n in graph.nodes if is_ordered(n))

@@ -146,7 +146,7 @@ def test_debug_prints_the_traceback(capsys: pytest.CaptureFixture[str]) -> None:
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["--default-pipeline", "--hardware=abacus"], "unknown hardware 'abacus': expected one of h200,"),
+        (["--default-pipeline", "--hardware=abacus"], "unknown hardware 'abacus': expected one of a100,"),
         (["--cse", "--hardware=abacus"], "unknown hardware 'abacus'"),
         (["--cse", "--dump-dir={file}"], "cannot write to folder '{file}': File exists"),
         (["--cse", "--dump-dir={folder}"], "cannot write to folder '{folder}': it is not empty"),
