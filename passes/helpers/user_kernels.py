@@ -9,7 +9,7 @@ from ...compiler.ir.dialects import fuse
 from ...compiler.ir.kernel import argument_attributes, bounds_of, named_sizes
 from ...compiler.ir.layout import TensorSpec
 from ...compiler.mlir import ir
-from .kernels import set_signature
+from .kernels import set_signature, type_symbols
 from .program import Program
 
 
@@ -84,16 +84,21 @@ class UsersKernel:
         locations: Sequence[ir.Location] = (),
         readers: Sequence[ir.Operation] = (),
     ) -> ir.Operation:
-        """Removes what is dead, and the arguments that nothing uses any more, but for tokens, and for sizes
-        and numbers that the kernel took before.  Returns the new call; the old one is erased, and the calls
-        ``readers`` of what it made before it.
+        """Removes what is dead, and the arguments that nothing uses any more, but for tokens, for sizes that
+        a tensor's type names, and for sizes and numbers that the kernel took before.  Returns the new call;
+        the old one is erased, and the calls ``readers`` of what it made before it.
 
         replaced: the values that the results of the new call replace.  Where there is a ``name``, the kernel
         gets it, and the kernel and the call say the ``locations``.
         """
         remove_dead(self.program, self.kernel)
+        kept = [a.type for a in self.block.arguments if not _is_unused(a)]
+        named = {name for type_ in kept for name in type_symbols(type_)}
         for n, argument in reversed(list(enumerate(self.block.arguments))):
             may_go = n >= self._before or isinstance(argument.type, ir.RankedTensorType)
+            size = self._attributes[n].get("fuse.sym")
+            if size is not None and ir.StringAttr(size).value in named:
+                continue
             if may_go and _is_unused(argument) and not isinstance(argument.type, fuse.Token):
                 self.block.erase_argument(n)
                 del self._attributes[n], self.operands[n]

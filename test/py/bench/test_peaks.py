@@ -89,5 +89,6 @@ def test_a_cpu_knows_no_peak():
 def test_a_peak_counts_what_dies_within_the_call():
     device = torch.device("cuda")
     x = torch.ones(MB, device=device)
-    assert peak_beyond(lambda: (x + 1).sum(), device) == pytest.approx(4 * MB, abs=1024)
+    block = 512  # of the allocator: the sum, and what its kernel keeps beside it
+    assert 4 * MB < peak_beyond(lambda: (x + 1).sum(), device) <= 4 * MB + 4 * block
     assert peak_beyond(lambda: (x + 1) * (x + 2), device) == 12 * MB

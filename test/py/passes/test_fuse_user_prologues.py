@@ -3,7 +3,7 @@
 import pytest
 import torch
 from compiling import Compiled, cloned
-from prologue_models import APART, FUSED, bools, both_factors, softmax_of_sum, two_of_one
+from prologue_models import APART, FUSED, bools, both_factors, half, softmax_of_sum, two_of_one
 from user_kernels import triton_without_a_gpu
 
 pytestmark = pytest.mark.usefixtures("fresh_dynamo")
@@ -44,7 +44,7 @@ def test_every_level_computes_it(level):
     run(both_factors, exactly, shapes, interpret_level=level)
 
 
-@pytest.mark.parametrize("function", [softmax_of_sum, bools], ids=lambda f: f.__name__)
+@pytest.mark.parametrize("function", [softmax_of_sum, bools, half], ids=lambda f: f.__name__)
 def test_sizes_are_symbols(function):
     exactly, kernels, *shapes = FUSED[function]
     graph = run(function, exactly, shapes, dynamic=True, verify="numeric")

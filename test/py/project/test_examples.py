@@ -16,6 +16,7 @@ import pytest
 import torch
 from repository import ROOT
 
+import fuse_mlir
 from fuse_mlir.compiler.ir.context import make_context
 from fuse_mlir.compiler.mlir import ir
 from fuse_mlir.compiler.runtime.interpreter.program import run_module
@@ -239,7 +240,14 @@ def test_what_is_shown_follows_what_is_printed(shown, missing):
     assert follows(shown, ["a", "b", "c", "d"]) == missing
 
 
-def test_readme_uses_torch_compile():
+@pytest.fixture
+def named_backend():
+    """``backend="fuse"``, which only an installed distribution registers."""
+    if "fuse" not in torch._dynamo.list_backends():
+        torch._dynamo.register_backend(fuse_mlir.backend, name="fuse")
+
+
+def test_readme_uses_torch_compile(named_backend):
     """Every Python block of the README that calls torch.compile runs on the CPU."""
     programs = [block for block in blocks("python") if "torch.compile" in block]
     assert programs
@@ -274,7 +282,7 @@ def without_docstrings(source: str) -> str:
     return ast.unparse(tree)
 
 
-def test_readme_shows_the_remarks_of_its_first_program(capsys):
+def test_readme_shows_the_remarks_of_its_first_program(capsys, named_backend):
     exec(compile(blocks("python")[0], "model.py", "exec"), {"__name__": "readme"})
     (shown,) = blocks("text")
     assert shown.split() == capsys.readouterr().out.split()
