@@ -3,6 +3,7 @@
 import math
 
 import torch
+from torch.torch_version import TorchVersion
 
 from ....fx.table import lowers
 from ...importer.arithmetic import Operand, Scalar
@@ -125,12 +126,13 @@ def fmin(k: K, x: Scalar, other: Scalar) -> Scalar:
 
 def _bound(x: Scalar, number: Operand) -> Operand:
     """A bound of integers: a number beyond what their dtype holds is the last one that it does.  A negative
-    one of unsigned integers wraps, as in eager mode where that takes it.
+    one of unsigned integers wraps where eager's does, which it did before torch 2.15.
     """
     if type(number) is not int or x.is_float or x.dtype == torch.bool:
         return number
     limits = torch.iinfo(x.dtype)
-    return min(number, limits.max) if limits.min == 0 else min(max(number, limits.min), limits.max)
+    wraps = limits.min == 0 and TorchVersion(torch.__version__) < (2, 15)
+    return min(number, limits.max) if wraps else min(max(number, limits.min), limits.max)
 
 
 @pointwise("aten.clamp.default", "aten.clamp.Tensor", "aten.clip.default", "aten.clip.Tensor")
