@@ -38,7 +38,7 @@ from .contents import (
 )
 from .exported import ExportedGraph, exported_graph
 from .signature import CallSignature
-from .write_archive import write_archive
+from .write_archive import check_place, write_archive
 
 #: The name of a program that is packaged alone.
 ONLY = "model"
@@ -69,8 +69,8 @@ def package(
     path = Path(path)
     named = dict(programs) if isinstance(programs, Mapping) else {ONLY: programs}
     _check(named, path, targets, weights)
-    if path.exists() and not overwrite:
-        raise PackageError(path=path, reason="it exists already: name another path or pass overwrite=True")
+    for place in (path, weights_beside(path)) if weights == "beside" else (path,):
+        check_place(place, overwrite=overwrite)
     chosen = with_torch_switches(Options.of(options, mode))
     graphs = {name: exported_graph(program, path) for name, program in named.items()}
     parts, apart = _Parts(), _Parts()

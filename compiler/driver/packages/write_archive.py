@@ -11,15 +11,20 @@ from ...base.errors import PackageError
 from .archive import DIGEST, FOLDER, MANIFEST, Archive, digest_of
 
 
-def write_archive(path: Path, manifest: bytes, parts: Mapping[str, bytes], *, overwrite: bool) -> None:
-    """Writes a whole archive or none.  ``parts``: by name.  Raises ``PackageError`` where ``path`` exists,
-    unless ``overwrite``; then it has to be a package, since no other file is written over.
+def check_place(path: Path, *, overwrite: bool) -> None:
+    """Raises ``PackageError`` where ``path`` exists, unless ``overwrite``; then it has to be a package, since
+    no other file is written over.
     """
-    if path.exists() and not overwrite:
+    if not path.exists():
+        return
+    if not overwrite:
         raise PackageError(path=path, reason="it exists already: name another path or pass overwrite=True")
-    if path.exists():
-        with Archive(path):
-            pass
+    with Archive(path):
+        pass
+
+
+def write_archive(path: Path, manifest: bytes, parts: Mapping[str, bytes], *, overwrite: bool) -> None:
+    """Writes a whole archive or none, where ``check_place`` lets it.  ``parts``: by name."""
     beside = path.with_name(f".{path.name}.{uuid4().hex}.pt2")  # torch asks for the suffix
     try:
         with PT2ArchiveWriter(str(beside)) as writer:

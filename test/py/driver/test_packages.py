@@ -321,6 +321,12 @@ def test_no_file_is_written_over(on_cpu: Path, tmp_path: Path) -> None:
     with pytest.raises(PackageError, match=r"damaged|no package"):
         fuse_mlir.package(counted(), path, overwrite=True)
     assert path.read_text() == "mine" and list(tmp_path.iterdir()) == [path]
+    beside = tmp_path / "q.pt2.weights"
+    beside.write_text("mine, too")
+    with pytest.raises(PackageError, match=r"q.pt2.weights: it exists already"):
+        fuse_mlir.package(counted(), tmp_path / "q.pt2", weights="beside")
+    assert beside.read_text() == "mine, too" and sorted(tmp_path.iterdir()) == [path, beside]
+    beside.unlink()
     path.write_bytes(on_cpu.read_bytes())
     assert fuse_mlir.load(fuse_mlir.package(counted(), path, overwrite=True)).weights
     assert list(tmp_path.iterdir()) == [path] and write.ONLY == "model"
