@@ -28,13 +28,13 @@ def peak_beyond(call: Callable[[], Any], device: torch.device) -> int | None:
 
 
 def peak_ratio(subject: Mapping[str, Any] | None, other: Mapping[str, Any] | None) -> float | None:
-    """Peak of one backend's entry over another's; 1.0 where they differ by less than a segment, None where
-    one is unknown.
+    """Peak of one backend's entry over another's, each at least a segment; 1.0 where they differ by less than
+    one, None where one is unknown.
     """
     mine, theirs = ((entry or {}).get("peak") for entry in (subject, other))
     if mine is None or theirs is None:
         return None
-    return 1.0 if abs(mine - theirs) < SEGMENT else mine / max(theirs, SEGMENT)
+    return 1.0 if abs(mine - theirs) < SEGMENT else max(mine, SEGMENT) / max(theirs, SEGMENT)
 
 
 def peaks_above(

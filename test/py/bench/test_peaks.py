@@ -25,6 +25,7 @@ def test_a_ratio_needs_both_and_more_than_a_segment():
     assert peak_ratio({"peak": 10 * MB}, {"peak": 20 * MB}) == 0.5
     assert peak_ratio({"peak": SEGMENT - 1}, {"peak": 0}) == 1.0
     assert peak_ratio({"peak": 3 * SEGMENT}, {"peak": 0}) == 3.0
+    assert peak_ratio({"peak": 0}, {"peak": 4 * SEGMENT}) == 0.25
     assert peak_ratio({"peak": None}, {"peak": 20 * MB}) is None
     assert peak_ratio({}, None) is None
 
