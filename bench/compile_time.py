@@ -30,7 +30,7 @@ from ..compiler.frontend.importer.importer import import_graph
 from ..compiler.ir.context import make_context
 from ..compiler.rewrites.captured.attention import fuse_attention
 from ..passes.manager import PassManager
-from ..passes.pipeline import default_pipeline, level_ends
+from ..passes.pipeline import default_pipeline, levels_reached
 from .models.gpt2_small import GPT2, GPT2Config
 
 
@@ -101,7 +101,7 @@ def _round(graphs: Sequence[torch.fx.GraphModule]) -> dict[str, float]:
             start = process_time()
             imported = import_graph(graph, context=make_context(), device="cpu")
             add("import", process_time() - start)
-            manager = PassManager(default_pipeline(), False, checkpoints=level_ends(), clock=process_time)
+            manager = PassManager(default_pipeline(), False, checkpoints=levels_reached(), clock=process_time)
             manager.run(imported.module, imported.remarks)
             for time in manager.times:
                 add(time.name, time.run)

@@ -27,7 +27,7 @@ from ..compiler.base.collector import collector_paused
 from ..compiler.frontend.importer.importer import import_graph
 from ..compiler.ir.context import make_context
 from ..passes.manager import PassManager
-from ..passes.pipeline import default_pipeline, level_ends
+from ..passes.pipeline import default_pipeline, levels_reached
 
 aten = torch.ops.aten
 
@@ -140,7 +140,7 @@ def measure(name: str, calls: int, *, verify_each: bool = False) -> dict[str, An
     gm = torch.fx.GraphModule({}, built.graph)
     with collector_paused():
         imported = import_graph(gm, built.inputs, context=make_context(), device="cpu", strict=False)
-        ends = level_ends("scheduled")
+        ends = levels_reached("scheduled")
         manager = PassManager(
             default_pipeline("scheduled"), verify_each, checkpoints=ends, clock=process_time
         )

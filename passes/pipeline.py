@@ -1,7 +1,14 @@
-"""The default pipeline: the compiler's summary.  One line per pass, each with its reason."""
+"""The default pipeline: the compiler's summary.  One line for each pass: what switches it on, and why it runs
+there.
 
-from collections.abc import Sequence
+``docs/passes.md`` is generated from these tables, as ``docs/rewrites.md`` is from those of the rewrites of FX
+graphs (``compiler/rewrites/stages.py``).
+"""
 
+from collections.abc import Callable
+from enum import Enum
+
+from ..compiler.base.dataclass import dataclass
 from ..compiler.base.options import DEFAULT_ROUNDING, Collectives, Products, Rounding, UserKernels
 from .activate_products import ActivateProducts
 from .add_products_in_place import AddProductsInPlace
@@ -52,103 +59,237 @@ from .write_in_place import WriteInPlace
 LEVELS = ("graph", "scheduled", "tiled", "planned")
 
 
-def level_ends(
-    level: str = "planned",
-    tiles: str = "",
-    rounding: Rounding = DEFAULT_ROUNDING,
-    collectives: Collectives = "overlap",
-) -> list[int]:
-    """The numbers of the passes of the same ``default_pipeline`` after which a level is reached."""
-    reached = LEVELS[1 : LEVELS.index(level) + 1]
-    return [
-        len(default_pipeline(each, tiles=tiles, rounding=rounding, collectives=collectives)) - 1
-        for each in reached
-    ]
+@dataclass(frozen=True)
+class Settings:
+    """What the passes are told beside the module.
 
-
-def default_pipeline(
-    level: str = "planned",
-    hardware: str = "generic",
-    *,
-    fusions: str = "",
-    tiles: str = "",
-    rounding: Rounding = DEFAULT_ROUNDING,
-    products: Products = "auto",
-    activations: Where = "gpu",
-    sums: Where = "gpu",
-    user_kernels: UserKernels = "fused",
-    collectives: Collectives = "overlap",
-    spilled: tuple[str, ...] = (),
-    back: tuple[str, ...] = (),
-) -> list[Pass]:
-    """The passes that bring an imported module to ``level``.
-
-    ``fusions`` and ``tiles``: tables of measured pairs of kernels, and of tiles, if any.  ``rounding`` (of
-    16-bit results between the ops of a kernel), ``products`` (who computes them), ``user_kernels`` (whether
-    they fuse) and ``collectives`` are options, see ``Options``.  ``activations``, ``sums``: the options
-    ``where`` of ``activate-products`` and ``add-products-in-place``.  ``spilled``: kernels whose tiles took
-    too many registers.  ``back``: FX nodes of kernels all of whose tiles did.
-
-    Raises ValueError on an unknown level.
+    hardware:       the name of a model of the GPU.
+    fusions, tiles: tables of measured pairs of kernels, and of tiles, if any.
+    rounding (of 16-bit results between the ops of a kernel), products (who computes them), user_kernels
+    (whether they fuse), collectives: the options of these names, see ``Options``.
+    activations, sums: the options ``where`` of ``activate-products`` and ``add-products-in-place``.
+    spilled:        kernels whose tiles took too many registers.
+    back:           FX nodes of kernels all of whose tiles did.
     """
+
+    hardware: str = "generic"
+    fusions: str = ""
+    tiles: str = ""
+    rounding: Rounding = DEFAULT_ROUNDING
+    products: Products = "auto"
+    activations: Where = "gpu"
+    sums: Where = "gpu"
+    user_kernels: UserKernels = "fused"
+    collectives: Collectives = "overlap"
+    spilled: tuple[str, ...] = ()
+    back: tuple[str, ...] = ()
+
+
+DEFAULT = Settings()
+
+
+class PassSwitch(Enum):
+    """What a pass that does not always run depends on; the value is what ``docs/passes.md`` says of it."""
+
+    LIBRARIES = "option `products` is not `generated`"
+    FLOAT32 = "option `rounding` is `float32`"
+    BUCKETS = "option `collectives` is `bucket`"
+    OVERLAP = "option `collectives` is not `keep`"
+    MEASURED = "where tiles were measured"
+
+
+def switched_on(settings: Settings) -> frozenset[PassSwitch]:
+    """The switches that are on."""
+    holds = {
+        PassSwitch.LIBRARIES: settings.products != "generated",
+        PassSwitch.FLOAT32: settings.rounding == "float32",
+        PassSwitch.BUCKETS: settings.collectives == "bucket",
+        PassSwitch.OVERLAP: settings.collectives != "keep",
+        PassSwitch.MEASURED: bool(settings.tiles),
+    }
+    return frozenset(switch for switch, on in holds.items() if on)
+
+
+@dataclass(frozen=True)
+class PassStep:
+    """A pass, or what makes it of the settings; the reason why it runs there; what switches it on, if it does
+    not always run.
+    """
+
+    runs: Pass | Callable[[Settings], Pass]
+    reason: str
+    switch: PassSwitch | None = None
+
+    def made(self, settings: Settings) -> Pass:
+        """The pass with its options."""
+        return self.runs if isinstance(self.runs, Pass) else self.runs(settings)
+
+
+@dataclass(frozen=True)
+class PassStage:
+    """Passes in the order in which they run.  reaches: the level that the module has afterwards, if that is
+    another one than before.
+    """
+
+    name: str
+    steps: tuple[PassStep, ...]
+    reaches: str | None = None
+
+    def passes(self, settings: Settings) -> list[Pass]:
+        """Those whose switch is on."""
+        on = switched_on(settings)
+        return [step.made(settings) for step in self.steps if step.switch is None or step.switch in on]
+
+
+#: Calls and kernels as they were imported: which products are kernels, and what is the same.
+PREPARE = PassStage(
+    "prepare",
+    (
+        PassStep(LowerControlDeps(), "tokens first: every later pass must see them"),
+        PassStep(EliminateDead(), "do not analyse what nobody needs"),
+        PassStep(
+            lambda s: ActivateProducts(s.activations),
+            "the library's functor is free: no kernel saves as much",
+        ),
+        PassStep(
+            ConcatProductsInPlace(),
+            "a result in two pieces needs no copy: no kernel saves it",
+            PassSwitch.LIBRARIES,
+        ),
+        PassStep(
+            lambda s: AddProductsInPlace(s.sums, "left"),
+            "a sum in place costs nothing: no kernel saves it",
+            PassSwitch.LIBRARIES,
+        ),
+        PassStep(lambda s: ChooseLibraries(s.hardware, s.products), "a product that is a kernel can fuse"),
+        PassStep(lambda s: AddProductsInPlace(s.sums), "a product that stays a call can still save its sum"),
+        PassStep(DeduplicateCalls(), "equal work once, before fusion copies it into kernels"),
+        PassStep(FoldViews(), "kernels read roots directly, so producers and consumers meet"),
+        PassStep(
+            ReinplaceUpdates(), "a cache is written where it lies, before its copies fuse with anything"
+        ),
+        PassStep(UnrollReductions(), "a sum or a running sum of a few reads fuses like pointwise work"),
+        PassStep(DuplicateCheap(), "constants and masks are cheaper to compute again than to read"),
+    ),
+)
+#: Which kernels become one.
+FUSION = PassStage(
+    "fusion",
+    (
+        PassStep(
+            lambda s: DeriveCascades(s.hardware, s.products), "no pair of them pays", PassSwitch.FLOAT32
+        ),
+        PassStep(
+            lambda s: FuseVertical(hardware=s.hardware, fusions=s.fusions), "keep intermediates out of memory"
+        ),
+        PassStep(lambda s: FuseHorizontal(hardware=s.hardware, fusions=s.fusions), "read shared inputs once"),
+        PassStep(
+            lambda s: ReviewLibraries(s.hardware, s.fusions, spilled=s.back),
+            "what a product fuses with is known now",
+        ),
+    ),
+)
+#: What fusion decided.
+MERGING = PassStage(
+    "merging",
+    (
+        PassStep(MaterializeFusion(), "merge each group once"),
+        PassStep(DeduplicateResults(), "a value stored into an argument needs no second tensor"),
+        PassStep(EliminateDead(), "results that only fused consumers read"),
+    ),
+)
+#: What is cheaper to compute again than to read.
+RECOMPUTING = PassStage(
+    "recomputing",
+    (
+        PassStep(
+            lambda s: RecomputeProducers(s.hardware, s.fusions),
+            "what stayed apart may be cheaper to compute again",
+        ),
+        PassStep(MaterializeFusion(), "merge each copy with its reader"),
+        PassStep(EliminateDead(), "originals that nobody reads any more"),
+    ),
+)
+#: Kernels whose members are settled, each on its own.
+KERNELS = PassStage(
+    "kernels",
+    (
+        PassStep(ExpandDots(), "what holds for sums holds for products"),
+        PassStep(KeepFloat32(), "only memory holds 16 bits", PassSwitch.FLOAT32),
+        PassStep(NarrowStores(), "write only the part that changes, once fusion of the whole is over"),
+        PassStep(FoldRanges(), "what extents decide needs no code"),
+        PassStep(lambda s: FuseUserEpilogues(s.hardware, s.user_kernels), "its readers are fused by now"),
+        PassStep(lambda s: FuseUserPrologues(s.hardware, s.user_kernels), "behind it: nothing runs again"),
+        PassStep(SimplifyDims(), "fewest dims: cheapest indices, widest accesses"),
+        PassStep(UnrollRows(), "what is read of weights serves all rows"),
+        PassStep(LowerDeviceAssert(), "guards become part of the condition"),
+    ),
+)
+#: Launches that are settled, in their order.
+ORDER = PassStage(
+    "order",
+    (
+        PassStep(lambda s: BucketCollectives(s.hardware), "one latency for several", PassSwitch.BUCKETS),
+        PassStep(ReorderForPeak(), "launches are known now: the order with the lowest peak"),
+        PassStep(lambda s: OverlapCollectives(s.hardware), "work runs beside them", PassSwitch.OVERLAP),
+    ),
+    reaches="scheduled",
+)
+#: Kernels as tile code.
+TILING = PassStage(
+    "tiling",
+    (
+        PassStep(MergeArms(), "one read for the two halves of a row"),
+        PassStep(CombineReductions(), "one read for what needs two"),
+        PassStep(lambda s: SplitReductions(s.hardware), "few long rows would leave most of the GPU idle"),
+        PassStep(WriteInPlace(), "fusion is over: results may overwrite dead operands"),
+        PassStep(DeduplicateKernels(), "equal kernels are tiled and compiled once"),
+        PassStep(lambda s: SliceProducts(s.hardware), "a sum for each warp: few rows leave few programs"),
+        PassStep(
+            lambda s: ChooseTiling(s.hardware, spilled=s.spilled), "after all fusion: kernels are settled"
+        ),
+        PassStep(
+            lambda s: AutotuneTiling(s.tiles), "measured tiles, where there are any", PassSwitch.MEASURED
+        ),
+        PassStep(ApplyTiling(), "loops, masks and tiles become explicit"),
+        PassStep(
+            lambda s: CombineLaunches(s.hardware), "small kernels pay for one launch, and run side by side"
+        ),
+    ),
+    reaches="tiled",
+)
+#: What is launched.
+MEMORY = PassStage(
+    "memory",
+    (
+        PassStep(PlanMemory(), "lifetimes are known only once the order is fixed"),
+        PassStep(LowerToTt(), "exactly what Triton compiles"),
+    ),
+    reaches="planned",
+)
+
+#: In the order in which they run.
+STAGES = (PREPARE, FUSION, MERGING, RECOMPUTING, KERNELS, ORDER, TILING, MEMORY)
+
+
+def stages_to(level: str) -> tuple[PassStage, ...]:
+    """Those that bring an imported module to ``level``.  Raises ValueError on an unknown level."""
     if level not in LEVELS:
         raise ValueError(f"unknown level '{level}': expected one of {', '.join(LEVELS)}")
-    calls: Where = "nowhere" if products == "generated" else "everywhere"
-    early: Where = "nowhere" if products == "generated" else sums
-    stages: dict[str, Sequence[Pass]] = {
-        "graph": (),
-        "scheduled": (
-            LowerControlDeps(),  # tokens first: every later pass must see them
-            EliminateDead(),  # do not analyse what nobody needs
-            ActivateProducts(activations),  # the library's functor is free: no kernel saves as much
-            ConcatProductsInPlace(calls),  # a result in two pieces needs no copy: no kernel saves it
-            AddProductsInPlace(early, "left"),  # a sum in place costs nothing: no kernel saves it
-            ChooseLibraries(hardware=hardware, products=products),  # a product that is a kernel can fuse
-            AddProductsInPlace(sums),  # a product that stays a call can still save its sum
-            DeduplicateCalls(),  # equal work once, before fusion copies it into kernels
-            FoldViews(),  # kernels read roots directly, so producers and consumers meet
-            ReinplaceUpdates(),  # a cache is written where it lies, before its copies fuse with anything
-            UnrollReductions(),  # a sum or a running sum of a few reads fuses like pointwise work
-            DuplicateCheap(),  # constants and masks are cheaper to compute again than to read
-            *((DeriveCascades(hardware, products),) if rounding == "float32" else ()),  # no pair of them pays
-            FuseVertical(hardware=hardware, fusions=fusions),  # keep intermediates out of memory
-            FuseHorizontal(hardware=hardware, fusions=fusions),  # read shared inputs once
-            ReviewLibraries(hardware, fusions, spilled=back),  # what a product fuses with is known now
-            MaterializeFusion(),  # merge each group once
-            DeduplicateResults(),  # a value stored into an argument needs no second tensor
-            EliminateDead(),  # results that only fused consumers read
-            RecomputeProducers(hardware, fusions),  # what stayed apart may be cheaper to compute again
-            MaterializeFusion(),  # merge each copy with its reader
-            EliminateDead(),  # originals that nobody reads any more
-            ExpandDots(),  # what holds for sums holds for products
-            *((KeepFloat32(),) if rounding == "float32" else ()),  # only memory holds 16 bits
-            NarrowStores(),  # write only the part that changes, once fusion of the whole is over
-            FoldRanges(),  # what extents decide needs no code
-            FuseUserEpilogues(hardware=hardware, user_kernels=user_kernels),  # its readers are fused by now
-            FuseUserPrologues(hardware=hardware, user_kernels=user_kernels),  # behind it: nothing runs again
-            SimplifyDims(),  # fewest dims: cheapest indices, widest accesses
-            UnrollRows(),  # what is read of weights serves all rows
-            LowerDeviceAssert(),  # guards become part of the condition
-            *((BucketCollectives(hardware),) if collectives == "bucket" else ()),  # one latency for several
-            ReorderForPeak(),  # launches are known now: the order with the lowest peak
-            *((OverlapCollectives(hardware),) if collectives != "keep" else ()),  # work runs beside them
-        ),
-        "tiled": (
-            MergeArms(),  # one read for the two halves of a row
-            CombineReductions(),  # one read for what needs two
-            SplitReductions(hardware=hardware),  # few long rows would leave most of the GPU idle
-            WriteInPlace(),  # fusion is over: results may overwrite dead operands
-            DeduplicateKernels(),  # equal kernels are tiled and compiled once
-            SliceProducts(hardware=hardware),  # a sum for each warp: few rows leave few programs
-            ChooseTiling(hardware=hardware, spilled=spilled),  # after all fusion: kernels are settled
-            *((AutotuneTiling(tiles),) if tiles else ()),  # measured tiles, where there are any
-            ApplyTiling(),  # loops, masks and tiles become explicit
-            CombineLaunches(hardware=hardware),  # small kernels pay for one launch, and run side by side
-        ),
-        "planned": (
-            PlanMemory(),  # lifetimes are known only once the order is fixed
-            LowerToTt(),  # exactly what Triton compiles
-        ),
-    }
-    reached = LEVELS[: LEVELS.index(level) + 1]
-    return [p for stage in reached for p in stages[stage]]
+    ends = [LEVELS[0], *(stage.reaches for stage in STAGES)]
+    return STAGES[: ends.index(level)]
+
+
+def default_pipeline(level: str = "planned", settings: Settings = DEFAULT) -> list[Pass]:
+    """The passes that bring an imported module to ``level``.  Raises ValueError on an unknown level."""
+    return [p for stage in stages_to(level) for p in stage.passes(settings)]
+
+
+def levels_reached(level: str = "planned", settings: Settings = DEFAULT) -> dict[int, str]:
+    """Of the same ``default_pipeline``: by the numbers of passes, the levels that they reach."""
+    found, passes = dict[int, str](), 0
+    for stage in stages_to(level):
+        passes += len(stage.passes(settings))
+        if stage.reaches is not None:
+            found[passes - 1] = stage.reaches
+    return found

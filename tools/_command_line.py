@@ -216,10 +216,13 @@ def hardware_of(name: str) -> Hardware:
 
 
 def _default_passes(level: str, hardware: str, rounding: Rounding) -> list[Pass]:
-    from ..passes.pipeline import default_pipeline  # imported only where the default pipeline is used
+    from ..passes.pipeline import (
+        Settings,
+        default_pipeline,
+    )  # imported only where the default pipeline is used
 
     try:
-        return default_pipeline(level, hardware, rounding=rounding)
+        return default_pipeline(level, Settings(hardware, rounding=rounding))
     except ValueError as error:
         took_file = "; the file goes before --default-pipeline, or the level follows '='"
         raise UsageError(f"{error}{took_file if Path(level).suffix else ''}") from None

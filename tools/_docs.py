@@ -4,7 +4,6 @@
 
 import dataclasses
 import inspect
-import re
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -24,9 +23,6 @@ _HEADER = "<!-- Written by `python -m fuse_mlir.tools.gen_docs` from docstrings:
 _NAMES_HEADER = (
     "<!-- Written by `python -m fuse_mlir.tools.gen_docs` from tools/_private_names.py: edit that. -->\n\n"
 )
-#: A line of passes/pipeline.py: a pass' class, and the reason for its place.
-_STEP = re.compile(r"^\s+(?:\*\(\()?(?P<cls>[A-Z]\w*)\(.*\),\s+#\s*(?P<reason>.*)$", re.MULTILINE)
-_STAGE = re.compile(r'^\s+"(?P<level>\w+)": \(', re.MULTILINE)
 
 
 def documents(folder: Path) -> dict[Path, str]:
@@ -53,38 +49,26 @@ def _paragraphs_after_first(docstring: str | None) -> str:
 
 def passes_page() -> str:
     """Every pass of the registry; before them the default pipeline, with the reasons in pipeline.py."""
-    steps = _steps()
+    ends = ", ".join(f"{s.reaches} with `{s.name}`" for s in pipeline.STAGES if s.reaches is not None)
     lines = [
         "# Passes",
         "",
         "`fuse-opt --list-passes` lists them; options are written `name{option=value}` in a pipeline.",
-        "The default pipeline (`passes/pipeline.py`), level by level:",
+        f"The default pipeline (`passes/pipeline.py`), stage by stage. Levels end with stages: {ends}.",
         "",
     ]
-    rows = [(level, f"[`{cls.name}`](#{cls.name})", reason) for level, cls, reason in steps]
-    lines += [*table(("to level", "pass", "reason"), rows), ""]
-    in_order = dict.fromkeys(cls.name for _, cls, _ in steps)
+    settings = pipeline.Settings()
+    steps = [(stage.name, s, type(s.made(settings))) for stage in pipeline.STAGES for s in stage.steps]
+    rows = [
+        (name, f"[`{cls.name}`](#{cls.name})", "" if step.switch is None else step.switch.value, step.reason)
+        for name, step, cls in steps
+    ]
+    lines += [*table(("stage", "pass", "runs", "reason"), rows), ""]
+    in_order = dict.fromkeys(cls.name for _, _, cls in steps)
     others = [name for name in PASSES if name not in in_order]
     for name in (*in_order, *others):
         lines += [*_pass_section(PASSES[name]), ""]
     return _HEADER + "\n".join(lines).rstrip() + "\n"
-
-
-def _steps() -> list[tuple[str, type[Pass], str]]:
-    """(level, pass, reason) for every line of the default pipeline."""
-    source = inspect.getsource(pipeline)
-    classes = {cls.__name__: cls for cls in PASSES.values()}
-    marks = sorted([*_STAGE.finditer(source), *_STEP.finditer(source)], key=lambda m: m.start())
-    level, found = "", []
-    for mark in marks:
-        if mark.re is _STAGE:
-            level = mark["level"]
-        else:
-            found.append((level, classes[mark["cls"]], mark["reason"]))
-    every = pipeline.default_pipeline(tiles="tiles.json", rounding="float32", collectives="bucket")
-    written, run = [cls for _, cls, _ in found], [type(p) for p in every]
-    assert written == run, f"a line of pipeline.py gives no reason: {written} is not {run}"
-    return found
 
 
 def _pass_section(cls: type[Pass]) -> Iterator[str]:

@@ -28,7 +28,7 @@ from ..compiler.runtime.rng import RngState
 from ..compiler.verifier.verifier import VerificationError
 from ..passes.manager import PassManager
 from ..passes.pass_base import Pass
-from ..passes.pipeline import default_pipeline
+from ..passes.pipeline import Settings, default_pipeline
 from ._exit import FAILED, USAGE, UsageError, kind_and_text, say, write_out
 from ._source import ParseError, Source, check, parse
 
@@ -124,7 +124,7 @@ def _missing_passes(module: ir.Module, hardware: str) -> list[Pass]:
     if not kernels:
         return []
     everything, tiled = (
-        default_pipeline(level, hardware, rounding="eager") for level in ("planned", "tiled")
+        default_pipeline(level, Settings(hardware, rounding="eager")) for level in ("planned", "tiled")
     )
     return everything[len(tiled) :] if any(is_tiled(k) for k in kernels) else everything
 

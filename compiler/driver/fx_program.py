@@ -1,14 +1,13 @@
 """A compiled program as FX output.  Loaded only where that is asked for."""
 
 from collections.abc import Sequence
-from functools import partial
 from typing import Any
 
 import torch
 from torch.fx import GraphModule
 
 from ...passes.manager import PassManager
-from ...passes.pipeline import default_pipeline
+from ...passes.pipeline import Settings, default_pipeline
 from ..base.options import Options
 from ..codegen.launches import kernel_sources
 from ..ir.context import make_context
@@ -58,8 +57,8 @@ def _planned(module: ir.Module, options: Options) -> ir.Module:
     """A copy of a module of the level that the interpreter runs, lowered by the rest of the passes."""
     with make_context(), ir.Location.unknown():
         copy = ir.Module.parse(module.operation.get_asm(enable_debug_info=True, print_generic_op_form=True))
-    passes = partial(default_pipeline, rounding=options.rounding, collectives=options.collectives)
-    done = len(passes(options.interpret_level))
     hardware = "generic" if options.hardware == "auto" else options.hardware
-    PassManager(passes("planned", hardware)[done:]).run(copy)
+    settings = Settings(hardware, rounding=options.rounding, collectives=options.collectives)
+    done = len(default_pipeline(options.interpret_level, settings))
+    PassManager(default_pipeline("planned", settings)[done:]).run(copy)
     return copy

@@ -4,7 +4,7 @@ What only some options need, such as the interpreter and the searches of ``autot
 needed.
 """
 
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -15,7 +15,7 @@ import torch
 from ...passes.manager import Observer, PassManager
 from ...passes.observers import DumpIR
 from ...passes.pass_base import Pass
-from ...passes.pipeline import LEVELS, default_pipeline, level_ends
+from ...passes.pipeline import Settings, default_pipeline, levels_reached
 from ...passes.pipeline_text import parse_pipeline
 from ..base.collector import collector_paused
 from ..base.dataclass import dataclass
@@ -56,7 +56,7 @@ def lower(
     back: tuple[str, ...] = (),
 ) -> Lowered:
     """Runs the passes on the imported module, in place, up to the level that is run.  ``dump``: the folder
-    that gets the IR after each.  ``spilled``, ``back``: as in ``default_pipeline``.
+    that gets the IR after each.  ``spilled``, ``back``: as in ``Settings``.
     """
     module = imported.module
     observers: list[Observer] = [] if dump is None else [DumpIR(dump)]
@@ -67,14 +67,15 @@ def lower(
             NumericVerifier(constants=list(imported.constants.values()), objects=imported.objects)
         )
     with _tables(request, dump) as place:
-        passes = _passes(request, place, spilled, back)
-        searches = [] if place is None else _searches(request, place, passes)
+        settings = _settings(request, place, spilled, back)
+        passes, ends = _passes(request, settings)
+        searches = [] if place is None else _searches(request, place, settings)
         observers += searches
         if dump is not None and not passes:
             DumpIR(dump).before_any(module)
         if tracing():
-            observers.append(TraceIR(request.name, _ends(request, passes, place)))
-        manager = _manager(request, passes, observers, place)
+            observers.append(TraceIR(request.name, ends))
+        manager = _manager(request, passes, observers, ends)
         with _measured(request):
             manager.run(module, request.remarks)
     with _measured(request):
@@ -84,16 +85,12 @@ def lower(
     return Lowered(tuple(manager.times), all(search.complete for search in searches))
 
 
-def _passes(
+def _settings(
     request: Request, place: Path | None, spilled: tuple[str, ...], back: tuple[str, ...]
-) -> list[Pass]:
+) -> Settings:
     options = request.options
-    if options.pipeline is not None:
-        return parse_pipeline(options.pipeline)
-    level, hardware = _level(request), hardware_model_of(request)
-    return default_pipeline(
-        level,
-        hardware,
+    return Settings(
+        hardware_model_of(request),
         fusions=_table(place, _FUSIONS),
         tiles=_table(place, _TILES),
         rounding=options.rounding,
@@ -107,28 +104,25 @@ def _passes(
     )
 
 
+def _passes(request: Request, settings: Settings) -> tuple[list[Pass], dict[int, str]]:
+    """The passes, and by their numbers the levels that they reach; of a user's own passes, the last reaches
+    the one that is run.
+    """
+    own, level = request.options.pipeline, _level(request)
+    if own is None:
+        return default_pipeline(level, settings), levels_reached(level, settings)
+    passes = parse_pipeline(own)
+    return passes, {len(passes) - 1: level}
+
+
 def _manager(
-    request: Request, passes: list[Pass], observers: list[Observer], place: Path | None
+    request: Request, passes: list[Pass], observers: list[Observer], ends: Container[int]
 ) -> PassManager:
     """Verifies after each pass, at the end of each level, or not at all, as the options say."""
-    options = request.options
+    verify = request.options.verify
     return PassManager(
-        passes,
-        options.verify in ("on", "numeric"),
-        observers,
-        checkpoints=_ends(request, passes, place) if options.verify == "levels" else (),
+        passes, verify in ("on", "numeric"), observers, checkpoints=ends if verify == "levels" else ()
     )
-
-
-def _ends(request: Request, passes: list[Pass], place: Path | None) -> dict[int, str]:
-    """The levels by the numbers of the passes after which they are reached; of a user's own passes, the last
-    reaches the one that is run.
-    """
-    options, level = request.options, _level(request)
-    if options.pipeline is not None:
-        return {len(passes) - 1: level}
-    ends = level_ends(level, _table(place, _TILES), options.rounding, options.collectives)
-    return dict(zip(ends, LEVELS[1:], strict=False))
 
 
 def _account(times: list[PassTime], timing: Timing) -> None:
@@ -176,7 +170,7 @@ def _temporary() -> Iterator[Path]:
         yield Path(name)
 
 
-def _searches(request: Request, place: Path, passes: list[Pass]) -> "list[FusionSearch | TilingSearch]":
+def _searches(request: Request, place: Path, settings: Settings) -> "list[FusionSearch | TilingSearch]":
     """What measures pairs of kernels, and tiles: each has half of the time."""
     from ..runtime.gpu.kernel_timer import KernelTimer
     from ..runtime.gpu.program_timer import ProgramTimer
@@ -188,7 +182,7 @@ def _searches(request: Request, place: Path, passes: list[Pass]) -> "list[Fusion
     seconds = options.autotune_seconds / 2
     fusions, tiles = (cache_folder(options, suffix) for suffix in (".fusion", ".tile"))
     return [
-        FusionSearch(ProgramTimer(index, options), place / _FUSIONS, passes, fusions, identity, seconds),
+        FusionSearch(ProgramTimer(index, options), place / _FUSIONS, settings, fusions, identity, seconds),
         TilingSearch(KernelTimer(index, options), place / _TILES, tiles, identity, seconds),
     ]
 

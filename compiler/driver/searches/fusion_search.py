@@ -30,6 +30,7 @@ from ....passes.fuse_vertical import FuseVertical
 from ....passes.helpers.fusing import Merge
 from ....passes.helpers.program import Program
 from ....passes.pass_base import Pass
+from ....passes.pipeline import FUSION, MERGING, Settings
 from ....passes.review_libraries import estimated_products, group_keys
 from ...analysis.fusion.graph import GroupGraph
 from ...analysis.fusion.measured import Measurement, PairKeys, measurements_text, read_measurements
@@ -44,7 +45,7 @@ from ...runtime.gpu.load import PlanKernel
 from ...runtime.gpu.program_form import ProgramForm
 from ...runtime.gpu.program_timer import FormTimes
 from ..spilled_tiles import SpilledTiles
-from .part_forms import GraphPart, PartLowering, form_of
+from .part_forms import GraphPart, form_of, lowering_passes
 
 log = logging.getLogger(__name__)
 
@@ -91,13 +92,13 @@ class Fused:
 
 @dataclass
 class FusionSearch:
-    """``table``: the file to write.  passes: the pipeline, whose fusing passes read it.  seconds: for the
+    """``table``: the file to write.  settings: of the pipeline, whose fusing passes read it.  seconds: of the
     graph.  identity: what a measurement depends on beside its kernels and the passes (device, versions).
     """
 
     stopwatch: Stopwatch
     table: Path
-    passes: Sequence[Pass]
+    settings: Settings
     folder: CacheFolder
     identity: str
     seconds: float = 30.0
@@ -134,7 +135,7 @@ class FusionSearch:
         module = ir.Module.parse(text)
         analyses = AnalysisManager(module)
         merges: list[Merge] = []
-        for p in self.passes:
+        for p in FUSION.passes(self.settings):
             if isinstance(p, FuseVertical | FuseHorizontal):
                 merges += p.fused(module, analyses).merges
         graph = analyses.get(GroupGraph)
@@ -148,11 +149,7 @@ class FusionSearch:
 
     @cached_property
     def _hardware(self) -> Hardware:
-        return hardware_named(next(p.hardware for p in self.passes if isinstance(p, FuseVertical)))
-
-    @cached_property
-    def _lowering(self) -> PartLowering:
-        return PartLowering.of(self.passes)
+        return hardware_named(self.settings.hardware)
 
     # --- pairs ----------------------------------------------------------------------------------------------
 
@@ -201,7 +198,7 @@ class FusionSearch:
         """
         made = []
         for part in parts:
-            found = form_of(fused.module, fused.graph, part, self._lowering)
+            found = form_of(fused.module, fused.graph, part, self.settings)
             if found is None:
                 return (), []
             made.append((part, *found))
@@ -220,7 +217,7 @@ class FusionSearch:
             products = [(form.sources[name].product, kernel.cubin) for name, kernel in kernels.items()]
             if not spilled.learn((name, cubin) for name, cubin in products if name):
                 return form, kernels
-            found = form_of(fused.module, fused.graph, part, self._lowering, spilled.names)
+            found = form_of(fused.module, fused.graph, part, self.settings, spilled.names)
             if found is None:
                 return None
             form, _ = found
@@ -340,7 +337,8 @@ class FusionSearch:
 
     def _entry(self, key: str) -> str:
         """The name that what was found has in the cache."""
-        parts = (self.identity, key, *map(str, (*self._lowering.merging, *self._lowering.rest)))
+        passes = (*MERGING.passes(self.settings), *lowering_passes(self.settings, again=False))
+        parts = (self.identity, key, *map(str, passes))
         return hashlib.sha256("\0".join(parts).encode()).hexdigest()
 
     def _stored(self, key: str) -> dict[str, Measurement] | None:

@@ -1,17 +1,15 @@
 """Parts of a graph as forms that can be timed: lowered by the rest of the pipeline, with launch plans."""
 
 import logging
-from collections.abc import Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
-from ....passes.choose_tiling import ChooseTiling
 from ....passes.manager import PassManager
 from ....passes.pass_base import Pass, PassError
+from ....passes.pipeline import MERGING, RECOMPUTING, STAGES, Settings
 from ....passes.review_libraries import ReviewLibraries
 from ...analysis.fusion.graph import GroupGraph
 from ...analysis.fusion.measured import PairKeys
-from ...base.dataclass import dataclass
 from ...codegen.launches import kernel_sources
 from ...ir.kernel import argument_attributes, string
 from ...ir.layout import TensorSpec
@@ -25,34 +23,20 @@ from .graph_part import Groups, NoPart, part_of
 log = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True)
-class PartLowering:
-    """Of a pipeline, the passes that lower groups: the pass that gives products back to the library, all of
-    them, those that merge each group, the pass that merges again what stayed apart (``recompute-producers``),
-    and the rest.
+def lowering_passes(settings: Settings, again: bool, spilled: tuple[str, ...] = ()) -> list[Pass]:
+    """Those behind the merge of each group, without ``autotune-tiling``, whose table is not written yet.
+    ``again``: whether ``recompute-producers`` may merge what stayed apart.  ``spilled``: as in
+    ``choose-tiling``.
     """
+    settings = replace(settings, tiles="", spilled=spilled)
+    first = STAGES.index(RECOMPUTING) + (not again)
+    return [p for stage in STAGES[first:] for p in stage.passes(settings)]
 
-    back: tuple[Pass, ...]
-    merging: tuple[Pass, ...]
-    again: tuple[Pass, ...]
-    rest: tuple[Pass, ...]
 
-    @staticmethod
-    def of(passes: Sequence[Pass]) -> "PartLowering":
-        """Without ``autotune-tiling``, whose table is not written yet, and with the first tile of each
-        kernel.
-        """
-        names = [p.name for p in passes]
-        first, again = names.index("materialize-fusion"), names.index("recompute-producers")
-        kept = [p for p in passes[again + 1 :] if p.name != "autotune-tiling"]
-        rest = tuple(replace(p, spilled=()) if isinstance(p, ChooseTiling) else p for p in kept)
-        back = tuple(replace(p, back="all") for p in passes[:first] if isinstance(p, ReviewLibraries))
-        return PartLowering(back, tuple(passes[first:again]), (passes[again],), rest)
-
-    def passes(self, again: bool, spilled: tuple[str, ...]) -> tuple[Pass, ...]:
-        """Those after the merges.  ``spilled``: as in ``choose-tiling``."""
-        rest = (replace(p, spilled=spilled) if isinstance(p, ChooseTiling) else p for p in self.rest)
-        return (*(self.again if again else ()), *rest)
+def _merging_passes(settings: Settings, library: bool) -> list[Pass]:
+    """Those that merge each group; ``library``: after what makes products the library's again."""
+    back = [ReviewLibraries(settings.hardware, settings.fusions, back="all")] if library else []
+    return [*back, *MERGING.passes(settings)]
 
 
 class GraphPart(NamedTuple):
@@ -71,7 +55,7 @@ def form_of(
     module: ir.Module,
     graph: GroupGraph,
     groups: GraphPart,
-    lowering: PartLowering,
+    settings: Settings,
     spilled: tuple[str, ...] = (),
 ) -> tuple[ProgramForm, str] | None:
     """A part as a program of its own, see ``part_of``; None where there is none.  And the key of the pair of
@@ -81,10 +65,9 @@ def form_of(
     try:
         part = part_of(module, graph, kernels, together, library)
         hints = hints_of(functions_of(part)["main"])
-        merging = (*(lowering.back if library else ()), *lowering.merging)
-        PassManager(merging, verify_each=False).run(part)
+        PassManager(_merging_passes(settings, library), verify_each=False).run(part)
         key = "" if together else _pair_key(part, *kernels)
-        PassManager(lowering.passes(again, spilled), verify_each=False).run(part)
+        PassManager(lowering_passes(settings, again, spilled), verify_each=False).run(part)
     except (NoPart, PassError, ir.MLIRError) as error:
         log.debug("autotune: %s cannot be compiled alone: %s", ", ".join(kernels), error)
         return None

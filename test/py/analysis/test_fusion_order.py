@@ -17,7 +17,7 @@ from fuse_mlir.compiler.runtime.interpreter.program import run_module
 from fuse_mlir.compiler.runtime.kernels.cubin import Target
 from fuse_mlir.compiler.runtime.kernels.triton_compile import compile_ttir
 from fuse_mlir.passes.manager import PassManager
-from fuse_mlir.passes.pipeline import default_pipeline
+from fuse_mlir.passes.pipeline import Settings, default_pipeline
 
 H200 = hardware_named("h200")
 
@@ -25,7 +25,7 @@ H200 = hardware_named("h200")
 def compiled(function, *args, level: str = "tiled") -> tuple[ir.Module, Remarks]:
     gm = make_fx(function, decomposition_table=decomposition_table(), tracing_mode="fake")(*args)
     imported = import_graph(gm, args, context=make_context(), device="cpu", strict=True)
-    PassManager(default_pipeline(level, "h200")).run(imported.module, imported.remarks)
+    PassManager(default_pipeline(level, Settings("h200"))).run(imported.module, imported.remarks)
     return imported.module, imported.remarks
 
 

@@ -14,7 +14,7 @@ from fuse_mlir.compiler.analysis.program.provenance import Launch, launches, lin
 from fuse_mlir.compiler.ir.context import make_context
 from fuse_mlir.compiler.mlir import ir
 from fuse_mlir.passes.manager import PassManager
-from fuse_mlir.passes.pipeline import LEVELS, default_pipeline
+from fuse_mlir.passes.pipeline import LEVELS, Settings, default_pipeline
 
 HERE = str(Path(__file__))
 
@@ -136,7 +136,7 @@ def test_a_kernel_names_what_it_computes_again_and_no_more() -> None:
 
 def test_kernels_that_passes_add_say_whose_they_are() -> None:
     module = ir.Module.parse(SPLIT, make_context())
-    PassManager(default_pipeline("planned", "h200")).run(module)
+    PassManager(default_pipeline("planned", Settings("h200"))).run(module)
     found = launches(module)
     assert len(found) > 1
     for launch in found:

@@ -16,7 +16,7 @@ from fuse_mlir.compiler.codegen.nvidia import HALF_BYTES_TEXT
 from fuse_mlir.compiler.mlir import ir
 from fuse_mlir.compiler.runtime.torch_types import TORCH_DTYPES
 from fuse_mlir.passes.manager import PassManager
-from fuse_mlir.passes.pipeline import default_pipeline
+from fuse_mlir.passes.pipeline import Settings, default_pipeline
 
 LOADS = "load x[d0, d2] -> a\nload w[d1, d2] -> n\n%b = arith.sitofp %n : i8 to bf16\n"
 DOT = '%c = "fuse.dot"(%a, %b) {over = ["d2"]} : (bf16, bf16) -> f32\n'
@@ -46,7 +46,7 @@ def planned(case: Case) -> tuple[ir.Module, Remarks]:
     """A module after the default pipeline, and what was said."""
     module, remarks = parsed(case.text()), Remarks()
     with module.context, ir.Location.unknown():
-        PassManager(default_pipeline(hardware="h200")).run(module, remarks)
+        PassManager(default_pipeline(settings=Settings("h200"))).run(module, remarks)
         verify(module)
     return module, remarks
 

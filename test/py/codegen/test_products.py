@@ -11,7 +11,7 @@ from fuse_mlir.compiler.analysis.cost.estimate import estimates
 from fuse_mlir.compiler.mlir import ir
 from fuse_mlir.compiler.runtime.torch_types import TORCH_DTYPES
 from fuse_mlir.passes.manager import PassManager
-from fuse_mlir.passes.pipeline import default_pipeline
+from fuse_mlir.passes.pipeline import Settings, default_pipeline
 
 M, N, K = 33, 70, 100
 DIMS = {"d0": str(M), "d1": str(N), "d2": str(K)}
@@ -44,7 +44,7 @@ def planned(text: str) -> ir.Module:
     """A module after the default pipeline."""
     module = parsed(text)
     with module.context, ir.Location.unknown():
-        PassManager(default_pipeline(hardware="h200")).run(module)
+        PassManager(default_pipeline(settings=Settings("h200"))).run(module)
         verify(module)
     return module
 

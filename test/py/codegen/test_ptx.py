@@ -30,7 +30,7 @@ from fuse_mlir.compiler.ir.context import make_context
 from fuse_mlir.compiler.rewrites.graph.gathers import sink_gathers
 from fuse_mlir.compiler.rewrites.graph.repeats import repeat_elements
 from fuse_mlir.passes.manager import PassManager
-from fuse_mlir.passes.pipeline import default_pipeline
+from fuse_mlir.passes.pipeline import Settings, default_pipeline
 
 pytest.importorskip("triton")
 
@@ -93,7 +93,7 @@ def kernels_of(function: Callable[..., Any], args: tuple[Any, ...]) -> list[Comp
     repeat_elements(captured_graph)
     sink_gathers(captured_graph)
     imported = import_graph(captured_graph, (), context=make_context(), device="cpu", strict=True)
-    PassManager(default_pipeline("planned", "h200")).run(imported.module, imported.remarks)
+    PassManager(default_pipeline("planned", Settings("h200"))).run(imported.module, imported.remarks)
     return [
         compile_ttir(k.text, target=Target(90), num_warps=k.num_warps, num_stages=max(1, k.num_stages))
         for k in kernel_sources(imported.module).values()

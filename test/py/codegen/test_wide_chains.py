@@ -17,7 +17,7 @@ from fuse_mlir.compiler.base.remarks import Remarks
 from fuse_mlir.compiler.cost import devices
 from fuse_mlir.compiler.mlir import ir
 from fuse_mlir.passes.manager import PassManager
-from fuse_mlir.passes.pipeline import default_pipeline
+from fuse_mlir.passes.pipeline import Settings, default_pipeline
 
 pytestmark = pytest.mark.usefixtures("small_gpu")
 
@@ -68,7 +68,7 @@ def checked(function: Callable[..., Tensor], sizes: tuple[tuple[int, ...], ...])
     module = imported.module
     with module.context, ir.Location.unknown():
         module.operation.attributes["fuse.device"] = ir.StringAttr.get("cuda")
-        PassManager(default_pipeline(hardware="h200")).run(module, remarks)
+        PassManager(default_pipeline(settings=Settings("h200"))).run(module, remarks)
         module.operation.attributes["fuse.device"] = ir.StringAttr.get("cpu")
     compare(outputs(imported, inputs), function(*inputs), reference(function, inputs))
     rules = {r.rule for r in remarks.items if r.pass_name in ("choose-libraries", "choose-tiling")}

@@ -24,7 +24,7 @@ from fuse_mlir.compiler.mlir import ir
 from fuse_mlir.compiler.verifier.verifier import VerificationError, Verifier
 from fuse_mlir.passes.manager import PassManager
 from fuse_mlir.passes.pass_base import Pass
-from fuse_mlir.passes.pipeline import LEVELS, default_pipeline, level_ends
+from fuse_mlir.passes.pipeline import LEVELS, Settings, default_pipeline, levels_reached
 
 MODULE = """
 func.func @main(%x: tensor<8xf32>, %o: tensor<8xf32>, %p: tensor<8xf32>) -> tensor<8xf32> {
@@ -193,11 +193,12 @@ def test_the_verifier_runs_where_it_is_told(each: bool, checkpoints: tuple[int, 
 
 
 def test_the_levels_end_where_the_pipelines_end() -> None:
-    ends = level_ends("planned")
-    assert [default_pipeline("planned")[end].name for end in ends] == [
-        default_pipeline(level)[-1].name for level in LEVELS[1:]
-    ]
-    assert level_ends("graph") == []
+    for settings in (Settings(), Settings(tiles="tiles.json", rounding="float32", collectives="bucket")):
+        ends = levels_reached("planned", settings)
+        assert {n + 1: level for n, level in ends.items()} == {
+            len(default_pipeline(level, settings)): level for level in LEVELS[1:]
+        }
+    assert levels_reached("graph") == {}
 
 
 def test_the_environment_says_how_to_verify(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -23,7 +23,7 @@ from fuse_mlir.compiler.base.options import Options
 from fuse_mlir.compiler.base.remarks import Remarks
 from fuse_mlir.compiler.driver.searches.fusion_search import FusionSearch, _changes
 from fuse_mlir.compiler.driver.searches.graph_part import NoPart, part_of
-from fuse_mlir.compiler.driver.searches.part_forms import GraphPart, PartLowering, form_of
+from fuse_mlir.compiler.driver.searches.part_forms import GraphPart, form_of
 from fuse_mlir.compiler.ir.context import make_context
 from fuse_mlir.compiler.ir.kernel import is_kernel
 from fuse_mlir.compiler.mlir import ir
@@ -36,8 +36,7 @@ from fuse_mlir.compiler.runtime.gpu.samples import ColdSamples
 from fuse_mlir.compiler.runtime.interpreter.program import run_module
 from fuse_mlir.passes.manager import PassManager
 from fuse_mlir.passes.materialize_fusion import MaterializeFusion
-from fuse_mlir.passes.pass_base import Pass
-from fuse_mlir.passes.pipeline import default_pipeline
+from fuse_mlir.passes.pipeline import Settings, default_pipeline
 
 ROWS, COLUMNS = 4096, 1024
 #: What a played compiler says of a kernel: its spilled bytes, None where it does not compile.
@@ -88,14 +87,15 @@ def pair() -> str:
     return g.text(first, g.pointwise("add", first, z))
 
 
-def pipeline(folder: Path) -> list[Pass]:
-    return default_pipeline("planned", "h200", fusions=str(folder / "fusions.json"))
+def settings(folder: Path) -> Settings:
+    return Settings("h200", fusions=str(folder / "fusions.json"))
 
 
 def searched(text: str, folder: Path, watch: Played, seconds: float = 60.0) -> FusionSearch:
-    passes = pipeline(folder)
+    told = settings(folder)
+    passes = default_pipeline("planned", told)
     search = FusionSearch(
-        watch, folder / "fusions.json", passes, CacheFolder(folder / "cache", ".fusion"), "device", seconds
+        watch, folder / "fusions.json", told, CacheFolder(folder / "cache", ".fusion"), "device", seconds
     )
     with make_context():
         module = ir.Module.parse(text)
@@ -107,7 +107,7 @@ def searched(text: str, folder: Path, watch: Played, seconds: float = 60.0) -> F
 
 def kernels(text: str, folder: Path, level: str = "scheduled") -> tuple[list[str], Remarks]:
     """The names of the kernels that the pipeline makes with the table, and its remarks."""
-    passes = default_pipeline(level, "h200", fusions=str(folder / "fusions.json"))
+    passes = default_pipeline(level, settings(folder))
     with make_context():
         module = ir.Module.parse(text)
         remarks = PassManager(passes, verify_each=True).run(module)
@@ -256,7 +256,7 @@ def test_a_product_is_measured_with_its_group_against_the_library(library, tmp_p
     assert sorted(m.why for m in search.found.values()).count("slower") == library
     with make_context():
         module = ir.Module.parse(text)
-        passes = default_pipeline("scheduled", "h200", fusions=str(tmp_path / "fusions.json"))
+        passes = default_pipeline("scheduled", settings(tmp_path))
         remarks = PassManager(passes, verify_each=True).run(module)
         assert ("aten.mm.default" in str(module)) == library
     [told] = [r for r in remarks.items if r.pass_name == "review-libraries"]
@@ -352,8 +352,8 @@ def test_a_form_has_its_sizes_at_their_hints(tmp_path):
         module = ir.Module.parse(text)
         graph = GroupGraph.of(module)
         a, b = sorted(graph.summaries)
-        lowering = PartLowering.of(pipeline(tmp_path))
-        form, key = form_of(module, graph, GraphPart({"first": (a,), "second": (b,)}), lowering)
+        part = GraphPart({"first": (a,), "second": (b,)})
+        form, key = form_of(module, graph, part, settings(tmp_path))
     assert form.arguments == (TensorArgument("f32", (6, 6), (6, 1), 0), 6, 6)
     assert form.arguments[0].elements == 36 and len(form.sources) == 2 and len(key) == 32
 
@@ -423,9 +423,9 @@ def forms_of(folder: Path, rows: int) -> list[ProgramForm]:
         module = ir.Module.parse(g.text(g.pointwise("add", g.pointwise("mul", x, x), x)))
         graph = GroupGraph.of(module)
         a, b = sorted(graph.summaries)
-        part, lowering = GraphPart({"first": (a,), "second": (b,)}), PartLowering.of(pipeline(folder))
+        part = GraphPart({"first": (a,), "second": (b,)})
         parts = (part, part._replace(together=True))
-        return [form_of(module, graph, each, lowering)[0] for each in parts]
+        return [form_of(module, graph, each, settings(folder))[0] for each in parts]
 
 
 def test_the_timer_compiles_and_times_launch_plans(tmp_path, monkeypatch):
@@ -482,9 +482,9 @@ def test_the_timer_on_a_gpu_prefers_one_kernel_where_that_saves_bytes(tmp_path):
         module.operation.attributes["fuse.device"] = ir.StringAttr.get("cuda:0")
         graph = GroupGraph.of(module)
         a, b, c = sorted(graph.summaries)
-        lowering = PartLowering.of(pipeline(tmp_path))
+        told = settings(tmp_path)
         part = GraphPart({"first": (a, b), "second": (c,)})
-        forms = [form_of(module, graph, each, lowering)[0] for each in (part, part._replace(together=True))]
+        forms = [form_of(module, graph, each, told)[0] for each in (part, part._replace(together=True))]
     timer = ProgramTimer(0, Options(cache_dir=tmp_path))
     compiled = [(form, timer.start(form)()) for form in forms]
     found = timer.compare(compiled, time.monotonic() + 60.0)

@@ -18,7 +18,7 @@ from fuse_mlir.compiler.base.options import Options
 from fuse_mlir.compiler.fx.graph_text import graph_text
 from fuse_mlir.compiler.fx.new_node import ROUNDED
 from fuse_mlir.compiler.fx.roundings import round_what_decides, round_what_is_saved
-from fuse_mlir.passes.pipeline import default_pipeline
+from fuse_mlir.passes.pipeline import Settings, default_pipeline
 
 pytestmark = pytest.mark.usefixtures("fresh_dynamo", "one_thread")
 
@@ -90,7 +90,7 @@ def test_eager_rounds_as_eager_does():
 
 
 def test_a_pipeline_for_each_choice():
-    plain, kept = (default_pipeline("scheduled", rounding=r) for r in ("eager", "float32"))
+    plain, kept = (default_pipeline("scheduled", Settings(rounding=r)) for r in ("eager", "float32"))
     assert [p.name for p in kept if p not in plain] == ["derive-cascades", "keep-float32"]
     assert Options.of({"rounding": "float32"}).text() != Options.of({"rounding": "eager"}).text()
 

@@ -19,7 +19,7 @@ from fuse_mlir.compiler.runtime.kernels.cubin import CompileRequest, Target
 from fuse_mlir.compiler.runtime.kernels.triton_compile import TritonCompileError, compile_request
 from fuse_mlir.compiler.runtime.kernels.triton_version import triton_version
 from fuse_mlir.passes.manager import PassManager
-from fuse_mlir.passes.pipeline import default_pipeline
+from fuse_mlir.passes.pipeline import Settings, default_pipeline
 from fuse_mlir.tools._source import read, split
 
 #: Those with a program; a file of kernels alone has nothing to launch.
@@ -42,7 +42,7 @@ def compiled(
     for number, part in enumerate(split(read(str(path)))):
         with make_context() as context:
             module = ir.Module.parse(part.text, context)
-            PassManager(default_pipeline("planned", hardware=hardware)).run(module)
+            PassManager(default_pipeline("planned", Settings(hardware))).run(module)
             sources = kernel_sources(module)
         for name, source in sources.items():
             if f"{number}: {name}" in without:

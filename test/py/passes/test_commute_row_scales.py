@@ -5,7 +5,7 @@ import torch
 from compiling import Compiled
 
 from fuse_mlir.passes.commute_row_scales import CommuteRowScales
-from fuse_mlir.passes.pipeline import default_pipeline
+from fuse_mlir.passes.pipeline import Settings, default_pipeline
 from fuse_mlir.passes.pipeline_text import pipeline_text
 
 pytestmark = pytest.mark.usefixtures("fresh_dynamo")
@@ -15,7 +15,7 @@ F = torch.nn.functional
 
 def pipeline(level):
     """The default one, with the pass behind the first choice of libraries."""
-    passes = default_pipeline(level, "h200")
+    passes = default_pipeline(level, Settings("h200"))
     place = next(n for n, p in enumerate(passes) if p.name == "choose-libraries") + 1
     return pipeline_text([*passes[:place], CommuteRowScales(hardware="h200"), *passes[place:]])
 

@@ -7,7 +7,7 @@ import torch
 from compiling import Compiled, check
 from torch.nn import functional as F
 
-from fuse_mlir.passes.pipeline import default_pipeline
+from fuse_mlir.passes.pipeline import Settings, default_pipeline
 from fuse_mlir.passes.pipeline_text import pipeline_text
 from fuse_mlir.passes.write_in_place import WriteInPlace
 
@@ -18,7 +18,7 @@ def options(**more):
     """The whole pipeline, in place however small a tensor is."""
     passes = [
         replace(p, min_bytes=0) if isinstance(p, WriteInPlace) else p
-        for p in default_pipeline("planned", "h200")
+        for p in default_pipeline("planned", Settings("h200"))
     ]
     return {"interpret_level": "planned", "pipeline": pipeline_text(passes), "verify": "on", **more}
 
