@@ -23,7 +23,8 @@ from ..compiler.runtime.interpreter.launchers import interpreted_launchers
 from ..compiler.runtime.interpreter.program import InterpretedProgram
 from ..compiler.runtime.plans.bound_plan import LaunchPlan
 from ..compiler.runtime.plans.extern_function import bind_externs
-from ..compiler.runtime.plans.read_plan import read_plan
+from ..compiler.runtime.plans.make_plan import make_plan
+from ..compiler.runtime.plans.plan import moved
 from ..compiler.runtime.rng import RngState
 from ..compiler.verifier.verifier import VerificationError
 from ..passes.manager import PassManager
@@ -61,7 +62,7 @@ def _run(module: ir.Module, options: argparse.Namespace) -> int:
     inputs = _inputs(module, options)
     try:
         if options.plan:
-            results = _run_plan(module, inputs, options.plan, options.device)
+            results = _run_plan(module, inputs, options.device)
         elif options.device == "cpu":
             results = InterpretedProgram(module)(inputs)
         else:
@@ -101,17 +102,11 @@ def _run_on_gpu(module: ir.Module, inputs: list[Any], device: str) -> list[Any]:
     return [r.detach().cpu() if isinstance(r, torch.Tensor) else r for r in results]
 
 
-def _run_plan(module: ir.Module, inputs: list[Any], file: str, device: str) -> list[Any]:
-    """Runs a plan with the kernels of a planned module, which are interpreted."""
+def _run_plan(module: ir.Module, inputs: list[Any], device: str) -> list[Any]:
+    """Runs the launch plan of a planned module with its kernels, which are interpreted."""
     if device != "cpu":
         raise UsageError("a plan runs with interpreted kernels: --plan goes with --device cpu")
-    plan = read_plan(Path(file).read_text(encoding="utf-8"), file, device="cpu")
-    launchers = interpreted_launchers(module)
-    missing = [kernel.name for kernel in plan.kernels if kernel.name not in launchers]
-    if missing:
-        raise UsageError(f"the module has no kernel '{missing[0]}', which the plan {file} launches")
-    if len(plan.main.parameters) != len(inputs):
-        raise UsageError(f"the plan {file} takes {len(plan.main.parameters)} arguments, @main {len(inputs)}")
+    plan, launchers = moved(make_plan(module), "cpu"), interpreted_launchers(module)
     with torch.no_grad():
         return LaunchPlan.bind(plan, launchers, bind_externs(plan, {}, device), RngState().draw).run(inputs)
 

@@ -56,7 +56,7 @@ def _parser() -> argparse.ArgumentParser:
         help="an argument of @main, in order: .pt, .npy or a number",
     )
     parser.add_argument(
-        "--plan", metavar="FILE", help="a launch plan of the module, which runs instead of its @main"
+        "--plan", action="store_true", help="run the launch plan of a planned module instead of its @main"
     )
     parser.add_argument("--seed", type=int, default=0, help="seed of the inputs that are made")
     parser.add_argument(

@@ -1,23 +1,28 @@
 """Dataclasses as JSON and back, by the types of their fields.
 
 A dataclass is an object of its fields; where a field may hold one of several dataclasses, an object of one
-entry, the class's name.  A field of type ``Any`` holds None, a bool, a number, a text, or a list or tuple of
-these.  Reading checks every type: what is read is what was written or a ``ValueError`` of one sentence, which
-says where in the data the mistake is.  No class is found by a name in the data, and nothing is called but the
-dataclasses that the types name.
+entry, the class's name.  An index expression is its text.  A field of type ``Any`` holds None, a bool, a
+number, a text, or a list or tuple of these.  Reading checks every type: what is read is what was written, or
+a ``ValueError`` of one sentence says where in the data the mistake is.  No class is found by a name in the
+data, and nothing is called but the dataclasses that the types name, and ``index.parse``.
 """
 
+import math
 import types
 from collections.abc import Callable, Mapping
 from dataclasses import fields, is_dataclass
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
+
+from ..index import Expr, parse
 
 _Kind = TypeVar("_Kind")
 #: From data to a value.  Raises ``_Mismatch``.
 _Read = Callable[[Any], Any]
 #: Types whose values are the data itself.
 _CONSTANTS = (bool, int, str, bytes, types.NoneType)
+#: The same, and floats, whose data may be an integer.
+_SCALARS = frozenset((*_CONSTANTS, float))
 #: How lists and tuples may nest in a field of type ``Any``.
 _DEEPEST = 8
 
@@ -39,6 +44,8 @@ def from_json(kind: type[_Kind], data: Any, where: str = "") -> _Kind:
     except _Mismatch as wrong:
         place = ".".join([where or kind.__name__, *reversed(wrong.way)])
         raise ValueError(f"{place[:200]}: {wrong}") from None
+    except RecursionError:
+        raise ValueError(f"{where or kind.__name__}: the data nests too deep") from None
 
 
 def _is_stored(kind: Any) -> bool:
@@ -55,8 +62,9 @@ def _writer(kind: Any) -> Callable[[Any], Any]:
     if kind is Any:
         return lambda value: _plain(value, 0)
     if _is_stored(kind):
-        parts = [(name, _writer(of)) for name, of in _fields(kind).items()]
-        return lambda value: {name: write(getattr(value, name)) for name, write in parts}
+        return _dataclass_writer(kind)
+    if kind is Expr:
+        return str
     origin, arguments = get_origin(kind), get_args(kind)
     if origin in (Union, types.UnionType):
         return _union_writer(arguments)
@@ -72,13 +80,45 @@ def _writer(kind: Any) -> Callable[[Any], Any]:
     return lambda value: value
 
 
+def _dataclass_writer(kind: Any) -> Callable[[Any], Any]:
+    parts: list[tuple[str, Callable[[Any], Any]]] = []  # filled when needed: dataclasses may hold themselves
+
+    def write(value: Any) -> Any:
+        if not parts:
+            parts.extend((name, _writer(of)) for name, of in _fields(kind).items())
+        return {name: part(getattr(value, name)) for name, part in parts}
+
+    return write
+
+
 def _union_writer(choices: tuple[Any, ...]) -> Callable[[Any], Any]:
-    classes: dict[Any, Any] = {c: _writer(c) for c in choices if _is_stored(c)}
+    classes, other = _choices(choices)
     if len(classes) > 1:
-        return lambda value: {type(value).__name__: classes[type(value)](value)}
-    (kind,) = [c for c in choices if c is not types.NoneType]
-    write = _writer(kind)
-    return lambda value: None if value is None else write(value)
+        named = {c: (c.__name__, _writer(c)) for c in classes}
+
+        def write(value: Any) -> Any:
+            if type(value) not in named:
+                return value
+            name, part = named[type(value)]
+            return {name: part(value)}
+
+        return write
+    if other is None:
+        return lambda value: value
+    part = _writer(other)
+    return lambda value: value if type(value) in _SCALARS else part(value)
+
+
+def _choices(choices: tuple[Any, ...]) -> tuple[list[Any], Any]:
+    """Of the types of a union: the dataclasses, and the only type that is no scalar, None where all are.
+    Several dataclasses may stand beside scalars alone, and an index expression beside None alone.
+    """
+    classes = [c for c in choices if _is_stored(c)]
+    others = [c for c in choices if c not in _SCALARS]
+    several = len(others) > 1 and others != classes
+    if several or (Expr in choices and {*choices} != {Expr, types.NoneType}):
+        raise TypeError(f"{choices} are no types of a field that is stored")
+    return classes, others[0] if others else None
 
 
 def _plain(value: Any, depth: int) -> Any:
@@ -117,6 +157,8 @@ def _reader(kind: Any) -> _Read:
         return lambda data: data if type(data) is kind else _fail(kind.__name__, data)
     if kind is float:
         return _read_float
+    if kind is Expr:
+        return _read_expression
     origin, arguments = get_origin(kind), get_args(kind)
     if origin is Literal:
         return lambda data: data if data in arguments else _fail(str(arguments), data)
@@ -141,20 +183,36 @@ def _read_float(data: Any) -> float:
     """A number as it was written: a field of floats may hold an integer, which stays one."""
     try:
         if type(data) in (int, float):
-            float(data)  # raises for an integer that no float holds
-            return data  # type: ignore[no-any-return]
+            is_nan = math.isnan(data)  # raises for an integer that no float holds
+            return math.nan if is_nan else data  # one object: what holds it is equal to what was written
     except OverflowError:
         pass
     return _fail("float", data)  # type: ignore[no-any-return]
 
 
+def _read_expression(data: Any) -> Expr:
+    if type(data) is not str:
+        _fail("index expression", data)
+    try:
+        return _parsed(data)
+    except ValueError as error:
+        raise _Mismatch(f"index expression ({error})", data) from None
+
+
+@lru_cache(maxsize=4096)
+def _parsed(text: str) -> Expr:
+    return parse(text)
+
+
 def _dataclass_reader(kind: Any) -> _Read:
-    parts = [(name, *_part(of)) for name, of in _fields(kind).items()]
-    names = {name for name, _, _ in parts}
+    parts: list[tuple[str, Any, _Read]] = []  # filled when needed: dataclasses may hold themselves
+    names = {field.name for field in fields(kind)}
 
     def read(data: Any) -> Any:
         if type(data) is not dict or data.keys() != names:
-            _fail(f"object of {', '.join(name for name, _, _ in parts)}", data)
+            _fail(f"object of {', '.join(field.name for field in fields(kind))}", data)
+        if not parts:
+            parts.extend((name, *_part(of)) for name, of in _fields(kind).items())
         found = {}
         name = ""
         try:
@@ -170,20 +228,29 @@ def _dataclass_reader(kind: Any) -> _Read:
 
 
 def _union_reader(choices: tuple[Any, ...]) -> _Read:
-    named: dict[str, Any] = {c.__name__: c for c in choices if _is_stored(c)}
-    classes = {name: _reader(c) for name, c in named.items()}
+    classes, other = _choices(choices)
+    scalars = _SCALARS.intersection(choices)
+    wanted = " or ".join(c.__name__ for c in choices if c in classes or c in scalars)
+
+    def read_scalar(data: Any) -> Any:
+        if type(data) is float or (type(data) is int and int not in scalars):
+            return _read_float(data) if float in scalars else _fail(wanted, data)
+        return data if type(data) in scalars else _fail(wanted, data)
+
     if len(classes) > 1:
+        named = {c.__name__: _reader(c) for c in classes}
 
-        def read(data: Any) -> Any:
-            if type(data) is not dict or len(data) != 1 or not classes.keys() >= data.keys():
-                _fail(" or ".join(classes), data)
+        def read_one(data: Any) -> Any:
+            if type(data) is not dict or len(data) != 1 or not named.keys() >= data.keys():
+                return read_scalar(data)
             ((name, held),) = data.items()
-            return classes[name](held)
+            return named[name](held)
 
-        return read
-    (kind,) = [c for c in choices if c is not types.NoneType]
-    item = _reader(kind)
-    return lambda data: None if data is None else item(data)
+        return read_one
+    if other is not None:
+        item = _reader(other)
+        return lambda data: data if type(data) in scalars else item(data)
+    return read_scalar
 
 
 def _sequence_reader(origin: Any, arguments: tuple[Any, ...]) -> _Read:

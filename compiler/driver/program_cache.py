@@ -185,7 +185,7 @@ class ProgramCache:
         found = self._folder.read(key, read_program)
         if found is None:
             return None
-        program, plan, module = found
+        program, module = found
         if not fits(program, placeholders):
             log.warning("the cached program %s takes other arguments than its graph has", key)
             return None
@@ -196,7 +196,7 @@ class ProgramCache:
                 log.info("the cached program %s lacks its kernel %s and will be compiled again", key, name)
                 return None
             stored[name] = PlanKernel(kernel.key, kernel.signature, cubin)
-        return GpuProgram(program.interface, program.account, plan, stored, module)
+        return GpuProgram(program.interface, program.account, program.plan, stored, module)
 
     def write(self, key: str, program: GpuProgram) -> None:
         """Stores a program, whose kernels are stored already.  What cannot be written is logged and left."""

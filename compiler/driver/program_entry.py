@@ -1,12 +1,11 @@
 """What the program cache stores, as text without code: JSON, and behind that of a program its module.
 
-    length of the JSON (8 bytes) | {"schema": 1, "kind": "ProgramData", "data": {..}} | the module's text
+    length of the JSON (8 bytes) | {"schema": 2, "kind": "ProgramData", "data": {..}} | the module's text
 
-The plan is in the JSON as text (``runtime/plans/plan_text.py``), with torch's ops by their names.  Reading
-finds no class by a name, imports and calls nothing that the data names.  It checks every type, validates the
-plan, and compares what the parts say of each other, so that an entry that is read can be loaded; any other is
-a ``ValueError`` of one sentence.  The entry's key is part of the bytes that its checksum is of
-(``runtime/cache/entry_bytes.py``).
+The plan in it has torch's ops by their names.  Reading finds no class by a name, imports and calls nothing
+that the data names.  It checks every type, validates the plan, and compares what the parts say of each other,
+so that an entry that is read can be loaded; any other is a ``ValueError`` of one sentence.  The entry's key
+is part of the bytes that its checksum is of (``runtime/cache/entry_bytes.py``).
 """
 
 import json
@@ -21,15 +20,14 @@ from ..frontend.autograd.step_data import Look, TrainingStep
 from ..frontend.importer.interface import OutputArgument, OutputResult
 from ..runtime.plans.externs import named
 from ..runtime.plans.plan import Plan
-from ..runtime.plans.plan_text import plan_text
-from ..runtime.plans.read_plan import read_plan
 from ..runtime.plans.steps import Return
+from ..runtime.plans.validate import validate
 from .program import Account, Interface
 
 _Kind = TypeVar("_Kind")
 
 #: Raise it when the stored form changes otherwise than in its fields.
-SCHEMA = 1
+SCHEMA = 2
 _LENGTH = struct.Struct("<Q")
 
 
@@ -43,11 +41,11 @@ class StoredKernel:
 
 @dataclass(frozen=True)
 class ProgramData:
-    """A ``GpuProgram`` without its module.  ``plan``: its text."""
+    """A ``GpuProgram`` without its module."""
 
     interface: Interface
     account: Account
-    plan: str
+    plan: Plan
     kernels: dict[str, StoredKernel]
 
 
@@ -80,7 +78,7 @@ def program_bytes(
     interface: Interface, account: Account, plan: Plan, kernels: dict[str, StoredKernel], module: str
 ) -> bytes:
     """The entry of a program.  ``module``: its text.  Raises ValueError for what JSON cannot say."""
-    return _to_bytes(ProgramData(interface, account, plan_text(plan), kernels)) + module.encode()
+    return _to_bytes(ProgramData(interface, account, plan, kernels)) + module.encode()
 
 
 def read_inference(body: bytes) -> InferenceLink:
@@ -106,12 +104,13 @@ def read_training(body: bytes) -> TrainingLink:
     return link
 
 
-def read_program(body: bytes) -> tuple[ProgramData, Plan, str]:
-    """The program that ``program_bytes`` wrote, its plan and its module.  Raises ValueError for any other
+def read_program(body: bytes) -> tuple[ProgramData, str]:
+    """The program that ``program_bytes`` wrote, and its module.  Raises ValueError for any other
     bytes, and for a program that cannot be loaded.
     """
     program, module = _from_bytes(ProgramData, body)
-    plan = read_plan(program.plan, "its plan")
+    plan = program.plan
+    validate(plan)
     declared = {kernel.name: kernel.parameters for kernel in plan.kernels}
     stored = {name: kernel.signature for name, kernel in program.kernels.items()}
     _require(declared == stored, "its kernels are not those of its plan")
@@ -119,7 +118,7 @@ def read_program(body: bytes) -> tuple[ProgramData, Plan, str]:
         for text in named(extern):
             _require(not text.startswith("object:"), f"its plan names the object {text!r}")
     _check_interface(program.interface, plan)
-    return program, plan, module.decode()
+    return program, module.decode()
 
 
 def fits(program: ProgramData, placeholders: int) -> bool:

@@ -227,7 +227,7 @@ def _runs(
         run = InterpretedProgram(read_module(interpreted.module), checked=False)
         return interpreted.account, boxed(run, interpreted.interface, inputs)
     try:
-        stored, plan, _ = read_program(data)
+        stored, _ = read_program(data)
     except ValueError as error:
         raise PackageError(path=archive.path, reason=f"{made.program.name} cannot be read: {error}") from None
     kernels = {}
@@ -237,7 +237,7 @@ def _runs(
             raise PackageDamaged(path=archive.path, part=f"the kernel {name}")
         cubin = CompiledCubin.from_bytes(archive.part(part.name, part.digest))
         kernels[name] = PlanKernel(kernel.key, kernel.signature, cubin)
-    here, launches = moved(plan, str(device)), stored.account.launches
+    here, launches = moved(stored.plan, str(device)), stored.account.launches
     try:
         loaded = load_plan(here, kernels, {}, options, "inference", launches)
     except CudaError as error:

@@ -1,8 +1,9 @@
 """The launch plan: what a planned module does when it runs, as plain data.
 
-``make_plan.py`` makes it from the module.  Python (``python_source.py``), a stable text (``plan_text.py``,
-read back by ``read_plan.py``) and the parts that CUDA graphs record (``cuda_graphs/partitions.py``) are made
-from it.  Reading, validating and printing a plan needs neither MLIR nor Triton.
+``make_plan.py`` makes it from the module.  Python (``python_source.py``), a text to be read by people
+(``plan_text.py``) and the parts that CUDA graphs record (``cuda_graphs/partitions.py``) are made from it.  It
+is stored as JSON (``base/json_data.py``), and ``validate.py`` checks what is read.  Reading, validating and
+printing a plan needs neither MLIR nor Triton.
 """
 
 from collections.abc import Iterator

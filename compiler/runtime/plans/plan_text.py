@@ -1,6 +1,6 @@
-"""The stable text of a launch plan, which dumps and the program cache hold; ``read_plan.py`` reads it.
+"""The text of a launch plan, for people: dumps, logs and traces have it.
 
-    plan 1 on cuda:0
+    plan on cuda:0
     kernel softmax(ptr, ptr, i32)
     extern mm (2) -> 1 = aten.mm.default($0, $1)
 
@@ -17,7 +17,7 @@
 
 A type ends with its strides where the tensor is not row-major (``f32[4, 8 : 1, 4]``) and with its device
 where that is not the plan's.  ``$0`` is an operand of an extern op, ``<dtype:float32>`` a name of
-torch's.  Blank lines, and what follows ``//`` at the start of a line, mean nothing.
+torch's.
 """
 
 import json
@@ -60,9 +60,6 @@ from .steps import (
     Watch,
     While,
 )
-
-#: The version of this text; raise it when what is printed means something else.
-VERSION = 1
 
 #: A name that needs no quotes.
 _NAME = re.compile(r"[A-Za-z_][\w.]*")
@@ -154,7 +151,7 @@ class _Printer:
         self.device = device
 
     def plan(self, plan: Plan) -> Iterator[str]:
-        yield f"plan {VERSION} on {plan.device}"
+        yield f"plan on {plan.device}"
         if plan.peak is not None:
             yield f"peak {plan.peak}"
         for kernel in plan.kernels:

@@ -43,7 +43,7 @@ NUMBERS = ("index", "i1", "i8", "i16", "i32", "i64", "f32", "f64")
 
 Type: TypeAlias = TensorType | str
 #: A variable by name, or a constant number.
-Operand: TypeAlias = str | int | float
+Operand: TypeAlias = str | bool | int | float
 
 
 @dataclass(frozen=True)
@@ -292,7 +292,7 @@ class Constant:
 
     word: ClassVar[str] = "constant"
     result: Value
-    value: int | float
+    value: bool | int | float
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ safe in Python source: ``python_source.py`` prints what is validated here.
 
 import keyword
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from typing import NoReturn
 
 from ..errors import PlanError, RunError
@@ -17,7 +17,7 @@ from .externs import Arg, Argument, Dict, Extern, List, Named, Tuple
 from .plan import MAIN, Plan, PlanFunction
 from .python_text import identifier
 from .steps import CallFunction, Step, walk
-from .validate_steps import DEVICE, VARIABLE, Declared, validate_function
+from .validate_steps import DEEPEST, DEVICE, VARIABLE, Declared, validate_function
 
 #: The types of a kernel's parameters.
 PARAMETERS = frozenset(
@@ -26,47 +26,42 @@ PARAMETERS = frozenset(
 _FUNCTION = re.compile(r"(?:graph|control_flow)_\w+", re.ASCII)
 
 
-def validate(plan: Plan, place: Callable[[object], str] | None = None) -> None:
-    """Raises PlanError for a plan that must not run.  ``place``: where a step, a declaration or a function
-    stands; without it errors count steps.
-    """
-    _Validator(plan, place).run()
+def validate(plan: Plan) -> None:
+    """Raises PlanError for a plan that must not run."""
+    _Validator(plan).run()
 
 
 class _Validator:
-    def __init__(self, plan: Plan, place: Callable[[object], str] | None) -> None:
-        self.plan, self.place = plan, place
+    def __init__(self, plan: Plan) -> None:
+        self.plan = plan
         self.declared = Declared(
             {kernel.name: kernel.parameters for kernel in plan.kernels},
             {extern.name: extern for extern in plan.externs},
             {function.name: function for function in plan.functions},
-            place,
         )
         self.checked: set[str] = set()  #: functions that are valid
 
-    def fail(self, what: object, message: str) -> NoReturn:
-        raise PlanError(message, self.place(what) if self.place is not None else "the plan")
+    def fail(self, message: str) -> NoReturn:
+        raise PlanError(message, "the plan")
 
     def run(self) -> None:
         plan = self.plan
         if not DEVICE.fullmatch(plan.device):
-            self.fail(plan, f"'{plan.device}' is no device of a plan")
+            self.fail(f"'{plan.device}' is no device of a plan")
         self._unique("kernel", plan.kernels)
         self._unique("extern op", plan.externs)
         self._unique("function", plan.functions)
         for kernel in plan.kernels:
             for parameter in kernel.parameters:
                 if parameter not in PARAMETERS:
-                    self.fail(
-                        kernel, f"the kernel '{kernel.name}' takes a '{parameter}', which no kernel can"
-                    )
+                    self.fail(f"the kernel '{kernel.name}' takes a '{parameter}', which no kernel can")
         for extern in plan.externs:
             self._extern(extern)
         if not plan.functions or plan.main.name != MAIN or plan.main.kind != "graph":
-            self.fail(plan, f"the last function of a plan is the graph '{MAIN}'")
+            self.fail(f"the last function of a plan is the graph '{MAIN}'")
         for function in plan.functions[:-1]:
             if not _FUNCTION.fullmatch(function.name):
-                self.fail(function, f"'{function.name}' is no name of a sub-graph or of control flow")
+                self.fail(f"'{function.name}' is no name of a sub-graph or of control flow")
         for function in plan.functions:
             self._function(function, ())
 
@@ -76,9 +71,9 @@ class _Validator:
         for item in declared:
             name = identifier(item.name)  # type: ignore[attr-defined]
             if name in known:
-                self.fail(item, f"there are two {kind}s of the name '{name}'")
+                self.fail(f"there are two {kind}s of the name '{name}'")
             if not re.fullmatch(r"\w+", name, re.ASCII):
-                self.fail(item, f"'{name}' is no name of a {kind}")
+                self.fail(f"'{name}' is no name of a {kind}")
             known.add(name)
 
     # --- extern ops
@@ -87,49 +82,50 @@ class _Validator:
         try:
             resolve(extern.op)
         except RunError as error:
-            self.fail(extern, error.message)
+            self.fail(error.message)
         for argument in extern.arguments:
-            self._argument(extern, argument)
+            self._argument(extern, argument, 0)
         for name, argument in extern.keywords:
             if not VARIABLE.fullmatch(name) or keyword.iskeyword(name):
-                self.fail(extern, f"'{name}' is no name of an argument")
-            self._argument(extern, argument)
+                self.fail(f"'{name}' is no name of an argument")
+            self._argument(extern, argument, 0)
         results, operands = range(extern.results), range(extern.operands)
         if extern.leaves is not None and (
             len(extern.leaves) != extern.results or min(extern.leaves, default=0) < 0
         ):
-            self.fail(
-                extern, f"{extern.op} gives {extern.results} results of the leaves {list(extern.leaves)}"
-            )
+            self.fail(f"{extern.op} gives {extern.results} results of the leaves {list(extern.leaves)}")
         wrong = [n for n in extern.mutated if n not in operands]
         wrong += [o for r, o in extern.aliases if r not in results or o not in operands]
         if wrong:
-            self.fail(extern, f"{extern.op} has no operand or result {wrong[0]}")
+            self.fail(f"{extern.op} has no operand or result {wrong[0]}")
 
-    def _argument(self, extern: Extern, argument: Argument) -> None:
+    def _argument(self, extern: Extern, argument: Argument, depth: int) -> None:
+        """An argument inside ``depth`` others."""
+        if depth > DEEPEST:
+            self.fail(f"arguments of {extern.op} nest deeper than {DEEPEST}")
         if isinstance(argument, Arg) and not 0 <= argument.number < extern.operands:
-            self.fail(extern, f"{extern.op} takes operand {argument.number} of {extern.operands}")
+            self.fail(f"{extern.op} takes operand {argument.number} of {extern.operands}")
         elif isinstance(argument, Named) and not _is_known(argument.text):
-            self.fail(extern, f"'{argument.text}' names nothing of torch")
+            self.fail(f"'{argument.text}' names nothing of torch")
         elif isinstance(argument, List | Tuple):
             for item in argument.items:
-                self._argument(extern, item)
+                self._argument(extern, item, depth + 1)
         elif isinstance(argument, Dict):
             for _, item in argument.items:
-                self._argument(extern, item)
+                self._argument(extern, item, depth + 1)
 
     # --- functions
 
     def _function(self, function: PlanFunction, around: tuple[str, ...]) -> None:
         """Checks a function and those that it calls.  ``around``: the functions that are being checked."""
         if function.name in around:
-            self.fail(function, f"the function '{function.name}' calls itself")
+            self.fail(f"the function '{function.name}' calls itself")
         if function.name in self.checked:
             return
         for step in _calls(function.steps):
             called = self.declared.functions.get(step.function)
             if called is None:
-                self.fail(step, f"there is no function '{step.function}'")
+                self.fail(f"there is no function '{step.function}'")
             self._function(called, (*around, function.name))
         validate_function(function, self.declared)
         self.checked.add(function.name)

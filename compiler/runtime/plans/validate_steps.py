@@ -13,6 +13,7 @@ from ..errors import PlanError
 from .externs import Extern
 from .plan import MAIN, PlanFunction
 from .steps import (
+    NUMBERS,
     Align,
     Alloc,
     Branch,
@@ -45,9 +46,15 @@ from .steps import (
     defined,
 )
 
+#: How deep control flow and arguments may nest: Python has 20 loops inside each other at most.
+DEEPEST = 16
 VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,99}")
 _PART = re.compile(r"partition_[0-9]+")
 DEVICE = re.compile(r"cpu|cuda(?::\d{1,4})?")
+_ELEMENTS = frozenset(
+    ("f64", "f32", "f16", "bf16", "f8E4M3FN", "f8E5M2", "i64", "i32", "i16", "i8", "i1")
+    + ("ui64", "ui32", "ui16", "ui8", "complex<f32>", "complex<f64>")
+)
 #: Names with a meaning in the Python of a plan, or in its text.
 _RESERVED = frozenset(
     ("aligned", "args", "check", "current_stream", "device", "draw", "empty_cpu", "empty_cuda", "fitted")
@@ -84,14 +91,11 @@ _SUFFIXES = ("_p", "_caller")
 
 @dataclass(frozen=True)
 class Declared:
-    """What the steps of a plan may name: kernels with their parameters, extern ops, functions.  place: where
-    a step or a function stands, if that is known.
-    """
+    """What the steps of a plan may name: kernels with their parameters, extern ops, functions."""
 
     kernels: Mapping[str, tuple[str, ...]]
     externs: Mapping[str, Extern]
     functions: Mapping[str, PlanFunction]
-    place: Callable[[object], str] | None
 
 
 def validate_function(function: PlanFunction, declared: Declared) -> None:
@@ -111,12 +115,10 @@ class _Scope:
         self.kept: set[str] = set()  #: aligned arguments that are to be copied back
         self.torchs: set[str] = set()  #: results of torch's ops
         self.at: object = function
+        self.depth = 0  #: of blocks around a step
 
     def fail(self, message: str) -> NoReturn:
-        of, at = self.of, self.at
-        if of.place is not None:
-            raise PlanError(message, of.place(at))
-        number = next((i for i, step in enumerate(self.function.steps) if step is at), None)
+        number = next((i for i, step in enumerate(self.function.steps) if step is self.at), None)
         where = f"in '{self.function.name}'" + ("" if number is None else f", step {number}")
         raise PlanError(message, where)
 
@@ -156,6 +158,7 @@ class _Scope:
         if name in self.known:
             self.fail(f"'{name}' is defined twice")
         self.known.add(name)
+        self.type(value.type)
         self.live[name] = value.type
 
     def type_of(self, name: str) -> Type:
@@ -184,13 +187,24 @@ class _Scope:
             for name in () if e is None else sorted(e.symbols()):
                 self.number(name)
 
+    def type(self, type_: Type) -> None:
+        if isinstance(type_, str):
+            if type_ not in NUMBERS:
+                self.fail(f"'{type_}' is no type of a number")
+            return
+        if type_.element not in _ELEMENTS:
+            self.fail(f"'{type_.element}' is no type of elements")
+        if len(type_.sizes) != len(type_.strides):
+            self.fail(f"a type has {len(type_.sizes)} sizes and {len(type_.strides)} strides")
+        if not DEVICE.fullmatch(type_.device):
+            self.fail(f"'{type_.device}' is no device of a tensor")
+
     def layout(self, type_: Type) -> None:
         if not isinstance(type_, TensorType):
             self.fail(f"'{type_}' is no type of a tensor")
+        self.type(type_)
         for name in type_.symbols:
             self.number(name)
-        if not DEVICE.fullmatch(type_.device):
-            self.fail(f"'{type_.device}' is no device of a tensor")
 
     # --- steps
 
@@ -270,6 +284,8 @@ class _Scope:
 
     def tune(self, step: LaunchTuned) -> None:
         self.sizes(step.key)
+        if not step.launches:
+            self.fail("there is no form of a kernel to choose from")
         for each in step.launches:
             self.launch(each)
         first = {str(step.launches[0].arguments[n]) for n in step.launches[0].written}
@@ -329,7 +345,7 @@ class _Scope:
         if self.function.name != MAIN or not _PART.fullmatch(step.name):
             self.fail(f"'{step.name}' is no part of '{MAIN}'")
         inside = _Scope(self.of, self.function)
-        inside.known = self.known
+        inside.known, inside.depth = self.known, self.depth + 1
         for name in step.inputs:
             inside.live[name] = self.type_of(name)
         positions = range(len(step.inputs))
@@ -360,7 +376,11 @@ class _Scope:
     def block(self, block: StepBlock, at: Step) -> dict[str, Type]:
         """Checks a block; its variables are not known behind it.  They are given."""
         before = dict(self.live)
+        self.depth += 1
+        if self.depth > DEEPEST:
+            self.fail(f"blocks nest deeper than {DEEPEST}")
         self.steps(block.steps)
+        self.depth -= 1
         self.at = at
         for operand in block.values:
             self.operand(operand)

@@ -1,8 +1,8 @@
-// The launch plan of a planned module as text, which `fuse-run` executes as it does the module.
+// The launch plan of a planned module as text, and `fuse-run` executes the plan as it does the module.
 // RUN: fuse-opt %s --default-pipeline -o %t.mlir --fuse-print-plan 2> %t.plan && FileCheck %s < %t.plan
-// RUN: fuse-run %t.mlir --save %t.pt && fuse-run %t.mlir --plan %t.plan --compare %t.pt | FileCheck %s --check-prefix=SAME
+// RUN: fuse-run %t.mlir --save %t.pt && fuse-run %t.mlir --plan --compare %t.pt | FileCheck %s --check-prefix=SAME
 
-// CHECK: plan 1 on cpu
+// CHECK: plan on cpu
 // CHECK-NEXT: kernel relu(ptr, ptr, i64)
 // CHECK-NEXT: kernel bias(ptr, ptr, i64)
 // CHECK-NEXT: extern mm (2) -> 1 = aten.mm.default($0, $1)

@@ -10,6 +10,7 @@ from typing import Any, Literal
 import pytest
 
 from fuse_mlir.compiler.base.json_data import from_json, to_json
+from fuse_mlir.compiler.index import Expr, parse
 
 
 @dataclass(frozen=True)
@@ -21,6 +22,14 @@ class Point:
 @dataclass(frozen=True)
 class Name:
     text: str
+
+
+@dataclass(frozen=True)
+class Tree:
+    """Scalars beside several dataclasses, of which one holds such values."""
+
+    size: Expr | None
+    leaves: tuple["bool | float | str | Name | Tree | None", ...]
 
 
 @dataclass(frozen=True)
@@ -76,6 +85,32 @@ def test_anything_else_is_a_sentence(field: str, wrong: Any, where: str) -> None
         from_json(Whole, {**to_json(WHOLE), field: wrong})
     with pytest.raises(ValueError, match="object of kind, points"):
         from_json(Whole, {**to_json(WHOLE), "more": 1})
+
+
+def test_dataclasses_beside_scalars_hold_each_other() -> None:
+    tree = Tree(parse("s0*4 + 1"), (True, 1, 1.0, "Name", None, Name("x"), Tree(None, (math.nan,))))
+    data = json.loads(json.dumps(to_json(tree)))
+    assert data["leaves"][:6] == [True, 1, 1.0, "Name", None, {"Name": {"text": "x"}}]
+    found = from_json(Tree, data)
+    assert found == tree and [*map(type, found.leaves)] == [*map(type, tree.leaves)]
+    for wrong, said in (
+        ({"Other": {}}, "Tree.leaves: expected bool or float or str or Name or Tree or NoneType, got dict"),
+        ([], "Tree.leaves: expected bool or .*got list"),
+        ({"Tree": {"size": "(", "leaves": []}}, "Tree.leaves.size: expected index expression .*got str"),
+    ):
+        with pytest.raises(ValueError, match=f"^{said}"):
+            from_json(Tree, {**data, "leaves": [wrong]})
+    for _ in range(400):
+        data = {"size": None, "leaves": [{"Tree": data}]}
+    with pytest.raises(ValueError, match=r"^Tree: the data nests too deep$"):
+        from_json(Tree, data)
+    with pytest.raises(TypeError, match="no types of a field"):
+        from_json(Unclear, {"value": "s0"})
+
+
+@dataclass(frozen=True)
+class Unclear:
+    value: Expr | str
 
 
 def test_what_no_field_may_hold_is_not_written() -> None:

@@ -133,7 +133,7 @@ def replace_by_another_entry(path: Path) -> None:
 
 def replace_by_another_schema(path: Path) -> None:
     body = from_entry(path.name, path.read_bytes())
-    path.write_bytes(to_entry(path.name, body.replace(b'{"schema":1,', b'{"schema":0,')))
+    path.write_bytes(to_entry(path.name, body.replace(b'{"schema":2,', b'{"schema":1,')))
 
 
 def replace_by_an_older_form(path: Path) -> None:

@@ -4,11 +4,13 @@ replaced by Python).
 
 import contextlib
 import ctypes
+from dataclasses import replace
 
 import pytest
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
+from fuse_mlir.compiler.index import const
 from fuse_mlir.compiler.ir.context import make_context
 from fuse_mlir.compiler.mlir import ir
 from fuse_mlir.compiler.runtime.plans.bound_plan import LaunchPlan, aligned
@@ -16,8 +18,20 @@ from fuse_mlir.compiler.runtime.plans.extern_function import bind_extern, bind_e
 from fuse_mlir.compiler.runtime.plans.externs import Arg, List
 from fuse_mlir.compiler.runtime.plans.make_extern import extern_of
 from fuse_mlir.compiler.runtime.plans.make_plan import make_plan
+from fuse_mlir.compiler.runtime.plans.plan import Plan, PlanFunction
 from fuse_mlir.compiler.runtime.plans.python_source import python_source
-from fuse_mlir.compiler.runtime.plans.read_plan import read_plan
+from fuse_mlir.compiler.runtime.plans.steps import (
+    CallFunction,
+    Constant,
+    For,
+    Return,
+    Step,
+    StepBlock,
+    TensorType,
+    Value,
+    While,
+)
+from fuse_mlir.compiler.runtime.plans.validate import validate
 from fuse_mlir.compiler.runtime.torch_names import _UNBOXED, fastest, resolve
 
 LAYOUT = '#fuse.layout<"s0,4", "4,1", "0", "">'
@@ -415,37 +429,32 @@ def test_sizes_that_only_a_result_tells_are_not_asked_of_it():
     assert positions.tolist() == [[1], [3], [4]]
 
 
-LOOPS = """\
-plan 1 on cpu
-peak 0
-
-control control_flow_swap(v1: f32[2], v2: f32[2]) {
-  v3: i1 = constant true
-  v4: i1 = constant false
-  LOOP
-}
-
-graph run(a0: f32[2], a1: f32[2]) {
-  t1: f32[2], t2: f32[2] = run control_flow_swap(a0, a1)
-  return t1, t2
-}
-end
-"""
-FOR = """for v5: index from 0 to 3 step 1 (v6: f32[2] = v1, v7: f32[2] = v2) {
-    yield v7, v6
-  }
-  return v6, v7"""
-WHILE = """v5: f32[2], v6: f32[2] = while (v7: f32[2] = v1, v8: f32[2] = v2, v9: i1 = v3) {
-    yield v9, v7, v8
-  } do {
-    yield v8, v7, v4
-  }
-  return v5, v6"""
+PAIR = tuple(Value(name, TensorType.row_major("f32", (const(2),), "cpu")) for name in ("v1", "v2"))
+V1, V2, V3, V4 = (replace(PAIR[0], name=f"v{n}") for n in range(5, 9))
+FOR = (
+    For(Value("v9", "index"), 0, 3, 1, (V1, V2), ("v1", "v2"), StepBlock((), ("v6", "v5"))),
+    Return(("v5", "v6")),
+)
+WHILE = (
+    While(
+        (V3, V4, Value("v9", "i1")),
+        ("v1", "v2", "v3"),
+        StepBlock((), ("v9", "v7", "v8")),
+        StepBlock((), ("v8", "v7", "v4")),
+        (V1, V2),
+    ),
+    Return(("v5", "v6")),
+)
 
 
 @pytest.mark.parametrize("loop", [FOR, WHILE], ids=["for", "while"])
-def test_a_loop_carries_all_its_values_at_once(loop: str) -> None:
+def test_a_loop_carries_all_its_values_at_once(loop: tuple[Step, ...]) -> None:
     """A round that exchanges two values takes both from the round before."""
-    run = LaunchPlan.bind(read_plan(LOOPS.replace("LOOP", loop)), {}, {}, lambda *_: (0, 0))
+    numbers = (Constant(Value("v3", "i1"), True), Constant(Value("v4", "i1"), False))
+    swap = PlanFunction("control_flow_swap", "control", PAIR, (*numbers, *loop))
+    called = CallFunction(swap.name, ("v1", "v2"), (V1, V2)), Return(("v5", "v6"))
+    plan = Plan("cpu", (), (), (swap, PlanFunction("run", "graph", PAIR, called)))
+    validate(plan)
+    run = LaunchPlan.bind(plan, {}, {}, lambda *_: (0, 0))
     a, b = torch.zeros(2), torch.ones(2)
     assert [t.tolist() for t in run([a, b])] == [[1.0, 1.0], [0.0, 0.0]]
