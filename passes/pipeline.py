@@ -51,6 +51,7 @@ from .review_libraries import ReviewLibraries
 from .simplify_dims import SimplifyDims
 from .slice_products import SliceProducts
 from .split_reductions import SplitReductions
+from .store_pieces import StorePieces
 from .unroll_reductions import UnrollReductions
 from .unroll_rows import UnrollRows
 from .write_in_place import WriteInPlace
@@ -165,6 +166,7 @@ PREPARE = PassStage(
         PassStep(lambda s: AddProductsInPlace(s.sums), "a product that stays a call can still save its sum"),
         PassStep(DeduplicateCalls(), "equal work once, before fusion copies it into kernels"),
         PassStep(FoldViews(), "kernels read roots directly, so producers and consumers meet"),
+        PassStep(StorePieces(), "a kernel that makes several pieces computes what they share once"),
         PassStep(
             ReinplaceUpdates(), "a cache is written where it lies, before its copies fuse with anything"
         ),

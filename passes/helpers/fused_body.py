@@ -73,12 +73,14 @@ class Body:
                 values[op.results[0]] = self.load(op, index, loads, values, guard, known)
                 loads += 1
             elif name == "fuse.store":
+                positions[op.results[0]] = positions[operands[0]]  # where another store goes on
                 result = stores[positions[operands[0]]].result
                 self.stored[index, result] = values[operands[1]]
                 number = member.results[result]
                 if number in self.escaping:
                     taken = [values[o] for o in operands]
-                    self.results[number] = self.copy(op, name, instance, taken, known).results[0]
+                    new = self.results[number] = self.copy(op, name, instance, taken, known).results[0]
+                    values[op.results[0]] = new
             else:
                 taken = [values[o] for o in operands]
                 if (

@@ -118,9 +118,10 @@ def _point(
     which of its results.
     """
     summary, result = stored
+    [write] = [w for w in summary.writes if w.result == result]
     at = placed(coords, dims, within(facts, extents))
     looks_up = any(is_indirect(s) for c in at for s in c.symbols())
-    return _Point(at, looks_up, solved(summary.writes[result].coords, at, summary.extents, extents, facts))
+    return _Point(at, looks_up, solved(write.coords, at, summary.extents, extents, facts))
 
 
 class _Joined(NamedTuple):

@@ -6,6 +6,7 @@ becomes stale when the function changes.
 """
 
 import math
+from collections import Counter
 from collections.abc import Mapping
 from functools import cached_property, lru_cache
 
@@ -33,7 +34,8 @@ class Read:
 class Write:
     """A store into a tensor of ``sizes``.
 
-    ``result`` is the kernel result that returns it; ``mode`` is set, add, min or max.
+    ``result`` is the kernel result that returns it; ``mode`` is set, add, min or max.  ``alone``: no other
+    store of the kernel writes into the tensor.
     """
 
     argument: int
@@ -44,11 +46,12 @@ class Write:
     guarded: bool
     mode: str
     sizes: tuple[Expr, ...]
+    alone: bool = True
 
     @property
     def is_plain(self) -> bool:
-        """Whether each point sets one element, without a guard and not at a loaded index."""
-        return self.mode == "set" and not self.guarded and not self.indirect
+        """Whether each point sets the one element of it, without a guard and not at a loaded index."""
+        return self.alone and self.mode == "set" and not self.guarded and not self.indirect
 
 
 @dataclass(frozen=True)
@@ -87,10 +90,15 @@ class Summary:
 
     @staticmethod
     def of(func: ir.Operation) -> "Summary":
-        """Reads a kernel function.  Raises ValueError where a result is not the value of one store."""
+        """Reads a kernel function.  Raises ValueError where a result is not the value of a store."""
         kernel = Kernel.of(func)
         body = list(kernel.func.regions[0].blocks[0].operations)
         returned = {value: i for i, value in enumerate(body[-1].operation.operands)}
+        made = {a.op.results[0] for a in kernel.stores}
+        for a in reversed(kernel.stores):  # what a later store goes on with is returned as that one's result
+            if a.op.operands[0] in made and a.op.results[0] in returned:
+                returned[a.op.operands[0]] = returned[a.op.results[0]]
+        times = Counter(a.argument for a in kernel.stores)
         reads = tuple(
             Read(a.argument, a.coords, kernel.op_dims[a.op], a.indirect, not is_true(a.op.operands[1]))
             for a in kernel.loads
@@ -102,10 +110,9 @@ class Summary:
                 raise ValueError(f"kernel {kernel.name} drops a stored tensor: {a.op}")
             guarded = not is_true(a.op.operands[2])
             mode = string(a.op.attributes["mode"])
-            sizes = kernel.spec(a.argument).sizes
-            writes.append(
-                Write(a.argument, result, a.coords, kernel.op_dims[a.op], a.indirect, guarded, mode, sizes)
-            )
+            sizes, alone = kernel.spec(a.argument).sizes, times[a.argument] == 1
+            dims = kernel.op_dims[a.op]
+            writes.append(Write(a.argument, result, a.coords, dims, a.indirect, guarded, mode, sizes, alone))
         if returned:
             raise ValueError(f"result {min(returned.values())} of kernel {kernel.name} is not stored by it")
         crossings = tuple(

@@ -1,5 +1,6 @@
 """Concatenations in scalar kernels: values that are read of one of several tensors, by one coordinate."""
 
+import math
 from collections.abc import Mapping
 
 from ...base.dataclass import dataclass
@@ -37,6 +38,47 @@ class Concatenation:
 
     dim: int
     arguments: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class EqualPieces:
+    """The result holds along ``dim``, a dim of the kernel, what each of ``loads`` reads at ``length`` points;
+    the loads read the kernel's ``arguments``.  ``run``: bytes of a piece that lie one behind the other.
+    """
+
+    dim: str
+    length: int
+    loads: tuple[ir.Operation, ...]
+    arguments: tuple[int, ...]
+    run: int
+
+
+def equal_pieces(kernel: ir.Operation) -> EqualPieces | None:
+    """The pieces of a kernel that does nothing but concatenate pieces of equal lengths, each read of some
+    place of a tensor; None for any other.
+    """
+    body = [op.operation for op in kernel.regions[0].blocks[0].operations]
+    stores = [op for op in body if op.name == "fuse.store"]
+    if len(stores) != 1 or any(op.name not in _OPS for op in body):
+        return None
+    [store] = stores
+    if string(store.attributes["mode"]) != "set" or not is_true(store.operands[2]) or len(store.operands) > 3:
+        return None
+    found = pieces(store.operands[1], kernel_dims(kernel))
+    if found is None or any(len(load.operands) > 3 for load in found.loads):
+        return None
+    length = found.ends[0]
+    if found.ends != tuple(length * (n + 1) for n in range(len(found.ends))):
+        return None
+    at = [parse(text) for text in strings(store.attributes["at"])]
+    places = [n for n, c in enumerate(at) if found.dim in c.symbols()]
+    if len(places) != 1 or (at[places[0]] - sym(found.dim)).constant is None:
+        return None
+    spec = TensorSpec.of(store.results[0].type)
+    behind = [size.constant for size in spec.sizes[places[0] + 1 :]]
+    run = length * spec.element_bytes * math.prod(size or 1 for size in behind)
+    arguments = tuple(ir.BlockArgument(load.operands[0]).arg_number for load in found.loads)
+    return EqualPieces(found.dim, length, found.loads, arguments, run)
 
 
 def concatenation(kernel: ir.Operation) -> Concatenation | None:

@@ -83,3 +83,38 @@ def test_rows_of_a_table_are_looked_up_where_they_are_concatenated(function, ker
     assert "index out of bounds" in str(graph.module)
     with pytest.raises(Exception, match="index out of bounds"):
         Compiled(function)(torch.randn(4, 16), rows, torch.randn(6, 3, 16))
+
+
+def parts_of_a_mixture(a: Tensor, b: Tensor) -> Tensor:
+    w, m, s = a.chunk(3, -1)
+    return (w.log_softmax(-1) - s - (b - m).square() * (-s).exp()).logsumexp(-1).mean()
+
+
+def rows_of_pieces(a: Tensor, b: Tensor) -> Tensor:
+    s = (a @ b.t()).sin()
+    return torch.stack([s, s * 2, s.softmax(-1)])
+
+
+def read_again(a: Tensor, b: Tensor) -> tuple[Tensor, Tensor]:
+    c = torch.cat([a.sin(), b.cos()], 1)
+    return c, c.sum(0)
+
+
+@pytest.mark.parametrize("symbolic", [False, True])
+def test_pieces_are_stored_by_the_kernel_that_makes_them(symbolic):
+    """What the gradients of chunks share is computed once, and no kernel reads what another made of it."""
+    a, b = torch.randn(24, 48, requires_grad=True), torch.randn(24, 16)
+    compiled = Compiled(parts_of_a_mixture, dynamic=None)
+    for given in (a, b) if symbolic else ():
+        torch._dynamo.mark_dynamic(given, 0)
+    found, exact = (torch.autograd.grad(f(a, b), a)[0] for f in (compiled, parts_of_a_mixture))
+    torch.testing.assert_close(found, exact)
+    backward = compiled.graphs[-1]
+    assert backward.launches_after == 1
+    assert any(r.rule == "stored" and ("pieces", 3) in r.numbers for r in backward.remarks.items)
+
+
+@pytest.mark.parametrize(("function", "stored"), [(rows_of_pieces, True), (read_again, False)])
+def test_only_what_no_kernel_reads_is_stored_in_pieces(function, stored):
+    (graph,) = check(function, torch.randn(8, 16), torch.randn(8, 16)).graphs
+    assert any(r.rule == "stored" for r in graph.remarks.items) == stored
