@@ -21,7 +21,7 @@ from ..compiler.ir.sizes import hints_of
 from ..compiler.ir.storage import device_of
 from ..compiler.mlir import ir
 from .analysis_manager import Analyses, AnalysisManager
-from .helpers.library_call import remember_call
+from .helpers.library_call import stand_instead
 from .helpers.product_kernel import product_kernel
 from .helpers.program import Program
 from .pass_base import AnalysisPass, Count, Numerics, PassError, hardware_of
@@ -54,6 +54,9 @@ class ChooseLibraries(AnalysisPass):
         func.func private @mm_kernel(..) attributes {fuse.dims = {d0 = "14336", d1 = "4096"}, ..} {
           ...
           %s = "fuse.dot"(%a, %b) {over = ["d1"]} : (bf16, bf16) -> f32
+
+    Where the choice is an estimate's, ``fuse.instead = @mm`` keeps the declaration: ``review-libraries`` may
+    call it after all.
 
     ``FORMS`` in ``compiler/base/product_forms.py`` lists the ops and says what each of their arguments is:
     ``mm``, ``bmm``, ``addmm``, ``_scaled_mm``, convolutions of 1x1 and others.  A kernel reads its operands
@@ -158,7 +161,7 @@ class ChooseLibraries(AnalysisPass):
             if choice.generated:
                 kernel = product_kernel(program, symbols, known, call, callee, product)
                 if self.products == "auto" and choice.rule != "short":
-                    remember_call(kernel, callee, product)
+                    stand_instead(kernel, callee, product)
                 if chain is not None and chain.wide:
                     kernel.attributes[WIDE] = ir.UnitAttr.get()
         program.erase_unused()

@@ -13,7 +13,7 @@ from ..compiler.base.dataclass import dataclass
 from ..compiler.base.remarks import Remarks
 from ..compiler.cost.hardware import Hardware
 from ..compiler.ir.decisions import note_estimated
-from ..compiler.ir.kernel import string
+from ..compiler.ir.kernel import INSTEAD, string
 from ..compiler.ir.sizes import hints_of
 from ..compiler.ir.views import root_of
 from ..compiler.mlir import ir
@@ -21,7 +21,7 @@ from .analysis_manager import Analyses, AnalysisManager
 from .fuse_horizontal import FuseHorizontal
 from .fuse_vertical import FuseVertical
 from .helpers.fusing import measurements_of
-from .helpers.library_call import LIBRARY, LibraryCall
+from .helpers.library_call import LibraryCall
 from .helpers.program import Program
 from .pass_base import AnalysisPass, Numerics, hardware_of
 
@@ -40,8 +40,8 @@ class ReviewLibraries(AnalysisPass):
         %z = call @relu(%y, %h) {fuse.group = 0 : i64}
         %r = call @add(%z, %b, %i) {fuse.group = 0 : i64}
 
-        func.func private @mm_kernel(..) attributes {
-            fuse.kernel, fuse.library = {fuse.extern = "aten.mm.default", sym_name = "mm", ..}, ..}
+        func.func private @mm(..) attributes {fuse.extern = "aten.mm.default", ..}
+        func.func private @mm_kernel(..) attributes {fuse.instead = @mm, fuse.kernel, ..}
 
     After::
 
@@ -55,8 +55,8 @@ class ReviewLibraries(AnalysisPass):
     estimated again, by the same model: the kernel moves what the members of its group read that make its
     operands; the call moves its operands, and those members are kernels beside it.  A kernel goes back that
     is estimated to take longer, or to save less than a hundredth by blocks, which take up to a second to
-    compile.  Its group is dissolved, the call of the library is made again, with views of what the kernel
-    read, and ``fuse-vertical`` and ``fuse-horizontal`` run again for what is around it.
+    compile.  Its group is dissolved, the library is called with views of what the kernel read, and
+    ``fuse-vertical`` and ``fuse-horizontal`` run again for what is around it.
     ``choose-libraries`` asks for more than that, as it cannot know what fuses.  A kernel of blocks goes back,
     too, where its group computes what it would have refused in front of the product: more than casts of what
     another kernel made, or a concatenation with which a block reads two tensors.
@@ -67,9 +67,9 @@ class ReviewLibraries(AnalysisPass):
     A product stays a kernel, unseen, where its group has another product that reads what is made of it, or of
     which it reads what is made: no memory lies between the two (remark ``analysis: chain``).
 
-    Does not fire on kernels without ``fuse.library`` (``choose-libraries{products=generated}`` writes none),
+    Does not fire on kernels without ``fuse.instead`` (``choose-libraries{products=generated}`` writes none),
     nor where a pass has changed what the kernel computes or reads, so that no view of it is what the library
-    took.  ``fuse.library`` is erased from all kernels.
+    took.  ``fuse.instead`` is erased from all kernels.
 
     ``fusions`` is the table that the fusing passes read.  Where it names the group of a product, what was
     measured decides, and the remark has the figures ``us_together``, of the kernel of the group, and
@@ -94,8 +94,8 @@ class ReviewLibraries(AnalysisPass):
         hardware = hardware_of(self.hardware, self, module)
         measured = measurements_of(self.name, self.fusions, module)
         program = analyses.get(Program)
-        remembering = [f for f in program.functions.values() if LIBRARY in f.attributes]
-        if not remembering:
+        replacing = [f for f in program.functions.values() if INSTEAD in f.attributes]
+        if not replacing:
             return
         keys = group_keys(analyses.get(GroupGraph)) if measured else {}
         found = {call: measured[key] for call, key in keys.items() if key in measured}
@@ -105,14 +105,13 @@ class ReviewLibraries(AnalysisPass):
             if "fuse.group" in call.attributes and call.attributes["fuse.group"] in dissolved:
                 del call.attributes["fuse.group"]
         for call in back:
-            kernel = program.callee(call)
-            library = LibraryCall.of(call, kernel, program.facts())  # what it reads may be a new call's
+            library = LibraryCall.of(program, call, program.facts())  # what it reads may be a new call's
             assert library is not None, "it was one before others went back"
-            library.restore(program, call, kernel)
-        for kernel in remembering:
-            del kernel.attributes[LIBRARY]
+            library.restore(program, call)
+        for kernel in replacing:
+            del kernel.attributes[INSTEAD]
+        program.erase_unused()
         if back:
-            program.erase_unused()
             analyses.put(GroupGraph.of(module, before=analyses.cached(GroupGraph)))
             self._fuse_again(module, remarks, analyses)
 
@@ -183,7 +182,7 @@ def estimated_products(program: Program, hardware: Hardware) -> dict[ir.Operatio
     facts, hints = program.facts(), hints_of(program.main)
     found = {}
     for call in program.calls():
-        library = LibraryCall.of(call, program.callee(call), facts)
+        library = LibraryCall.of(program, call, facts)
         if library is None:
             continue
         group = call.attributes.get("fuse.group", None)
@@ -201,7 +200,7 @@ def group_keys(graph: GroupGraph) -> dict[ir.Operation, str]:
     """The key of the group of each call of a product that a table of measurements may name."""
     keys = PairKeys(graph)
     products = [
-        n for n in graph.summaries if LIBRARY in (graph.deps.nodes[n].callee or graph.deps.main).attributes
+        n for n in graph.summaries if INSTEAD in (graph.deps.nodes[n].callee or graph.deps.main).attributes
     ]
     return {graph.deps.nodes[n].op: keys(graph.members[graph.group_of[n]]) for n in products}
 

@@ -27,6 +27,8 @@ INDEX_CHECK = "fuse.index_check"
 
 #: The attribute of a kernel that is a product of a wide chain (``analysis/contraction/wide.py``).
 WIDE = "fuse.wide"
+#: Of a kernel that is a product alone, what it is instead of: the declaration of the library's op.
+INSTEAD = "fuse.instead"
 
 #: The attribute of a kernel with products whose columns a program goes through (``derive-cascades``).
 LOOPED = "fuse.looped"

@@ -16,7 +16,7 @@ from ..base.dataclass import dataclass
 from ..ir.bytecode import bytecode_of
 from ..ir.contractions import PRECISIONS
 from ..ir.decisions import decisions_of
-from ..ir.layout import TensorSpec
+from ..ir.kernel import INSTEAD
 from ..ir.nesting import modules_in, nested_modules
 from ..ir.storage import functions_of
 from ..mlir import ir
@@ -26,15 +26,13 @@ from .rules import (
     expressions_of,
     integers_of,
     items_of,
-    listed,
     one_of,
-    signature_of,
     text_of,
     texts_of,
 )
 from .verify_attributes import check_names, verify_attributes
 from .verify_control_flow import verify_control_flow, verify_subgraph
-from .verify_extern import verify_call, verify_extern
+from .verify_extern import verify_extern
 from .verify_graph import CALLEE_KINDS, Callee, Callees, verify_graph
 from .verify_kernel import verify_kernel
 from .verify_level import POSTCONDITIONS, check_level
@@ -162,6 +160,8 @@ def _verify(module: ir.Module, known: Mapping[Hashable, Callee], report: Report)
             verify_control_flow(op, callees, report)
         if "fuse.configs" in op.attributes:
             report.check(op, verify_configurations, op, functions)
+        if INSTEAD in op.attributes and callees.known[name].kind == "kernel":
+            report.check(op, _instead, op, callees.known)
     for name, op in functions.items():
         if callees.known[name].kind in ("graph", "ordered group") and len(op.regions[0].blocks):
             verify_graph(op, callees, report)
@@ -237,7 +237,6 @@ _READERS: dict[str, Callable[[ir.Attribute, str], object]] = {
     "fuse.grid": expressions_of,
     "fuse.held": integers_of,
     "fuse.kwargs": items_of,
-    "fuse.library": lambda attribute, name: _declaration(items_of(attribute, name), name),
     "fuse.mutated": integers_of,
     "fuse.params": texts_of,
     "fuse.precision": lambda attribute, name: one_of(text_of(attribute, name), PRECISIONS, name),
@@ -245,26 +244,16 @@ _READERS: dict[str, Callable[[ir.Attribute, str], object]] = {
 }
 
 #: Attributes that passes look for on kernels alone, and the attributes of functions that may have them.
-_OF_KERNELS = {"fuse.user": ("fuse.kernel", "fuse.launch"), "fuse.library": ("fuse.kernel",)}
+_OF_KERNELS = {"fuse.user": ("fuse.kernel", "fuse.launch"), INSTEAD: ("fuse.kernel",)}
 
 
-def _declaration(items: list[tuple[str, ir.Attribute]], what: str) -> None:
-    """What ``fuse.library`` remembers of a declaration is enough to make one."""
-    required = {"sym_name", "function_type", "fuse.extern", "fuse.args", "fuse.kwargs"}
-    names = {name for name, _ in items}
-    if not required <= names <= required | {"fuse.precision"}:
-        raise Broken(f"expected {what} to hold {listed(required)}, got {listed(names)}")
-    said = dict(items)
-    if not text_of(said["sym_name"], f"sym_name of {what}"):
-        raise Broken(f"expected sym_name of {what} to be a name, got an empty one")
-    if "fuse.precision" in said:
-        precision = text_of(said["fuse.precision"], f"fuse.precision of {what}")
-        one_of(precision, PRECISIONS, f"fuse.precision of {what}")
-    signature = signature_of(said["function_type"], f"function_type of {what}")
-    verify_call(said, signature)
-    for type_ in (*signature.inputs, *signature.results):
-        if isinstance(type_, ir.RankedTensorType):
-            TensorSpec.of(type_)
+def _instead(func: ir.Operation, callees: Mapping[str, Callee]) -> None:
+    """A kernel is instead of an extern op."""
+    name = func.attributes[INSTEAD]
+    if not isinstance(name, ir.FlatSymbolRefAttr):
+        raise Broken(f"expected {INSTEAD} to be a symbol, got {name}")
+    if name.value not in callees or callees[name.value].kind != "extern":
+        raise Broken(f"expected {INSTEAD} to name an extern op, got @{name.value}")
 
 
 def _kind(func: ir.Operation) -> str | None:

@@ -1,7 +1,6 @@
 """Rules of extern declarations: how ``fuse.args`` and ``fuse.kwargs`` rebuild a call."""
 
-from collections.abc import Mapping, Sequence
-from typing import TypeAlias
+from collections.abc import Sequence
 
 from ..base.product_forms import TENSORS, product_form
 from ..ir.dialects.fuse import Arg, Torch, Tuple
@@ -24,14 +23,11 @@ TORCH_KINDS = ("device", "layout", "memory_format", "dtype", "op", "object")
 #: Attributes that stand for themselves.  BoolAttr, IntegerAttr: a bool is an integer attribute of type i1.
 _LITERALS = (ir.IntegerAttr, ir.BoolAttr, ir.FloatAttr, ir.StringAttr, ir.UnitAttr, ir.TypeAttr)
 
-#: The attributes of a declaration, or what ``fuse.library`` remembers of them.
-Declared: TypeAlias = ir.OpAttributeMap | Mapping[str, ir.Attribute]
-
 
 def verify_extern(func: ir.Operation, report: Report) -> None:
     """All rules of one ``fuse.extern`` declaration."""
     report.check(func, _declaration, func)
-    report.check(func, verify_call, func.attributes, function_type(func))
+    report.check(func, _call, func.attributes, function_type(func))
     report.check(func, _ranks, func)
     report.check(func, _storage, func, report)
     report.check(func, _symbols, func)
@@ -39,8 +35,7 @@ def verify_extern(func: ir.Operation, report: Report) -> None:
         report.check(func, report.spec, type_)
 
 
-def verify_call(declared: Declared, type_: ir.FunctionType) -> None:
-    """The rules of what makes a call of an extern op of this type.  Raises ``Broken``."""
+def _call(declared: ir.OpAttributeMap, type_: ir.FunctionType) -> None:
     if not text_of(declared["fuse.extern"], "fuse.extern"):
         raise Broken("expected fuse.extern to name an op, got an empty name")
     _all_used(declared, type_.inputs, _arguments(declared, len(type_.inputs)))
@@ -52,7 +47,7 @@ def _declaration(func: ir.Operation) -> None:
         raise Broken("expected an extern op to be a declaration, got a body")
 
 
-def _product(declared: Declared, types: ir.FunctionType) -> None:
+def _product(declared: ir.OpAttributeMap, types: ir.FunctionType) -> None:
     """A sum of products has two tensors as factors and gives one tensor: passes look for all three."""
     name = text_of(declared["fuse.extern"], "fuse.extern")
     form = product_form(name)
@@ -67,7 +62,7 @@ def _product(declared: Declared, types: ir.FunctionType) -> None:
         raise Broken(f"expected {name} to take two tensors at least and to give one")
 
 
-def _arguments(declared: Declared, count: int) -> set[int]:
+def _arguments(declared: ir.OpAttributeMap, count: int) -> set[int]:
     """The operands, of ``count``, that args and kwargs name."""
     used: set[int] = set()
     if "fuse.args" in declared:
@@ -110,7 +105,7 @@ def _collect(attribute: ir.Attribute, count: int, used: set[int]) -> None:
         )
 
 
-def _all_used(declared: Declared, inputs: Sequence[ir.Type], used: set[int]) -> None:
+def _all_used(declared: ir.OpAttributeMap, inputs: Sequence[ir.Type], used: set[int]) -> None:
     """Every operand is an argument of the op or, in ``fuse.held``, one that it does not take."""
     held = integers_of(declared["fuse.held"], "fuse.held") if "fuse.held" in declared else ()
     for number in held:

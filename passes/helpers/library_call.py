@@ -4,54 +4,52 @@ from collections.abc import Mapping
 
 from ...compiler.analysis.contraction.arguments import operands_by_role
 from ...compiler.analysis.contraction.product import Product
+from ...compiler.analysis.program.dependences import symbol
 from ...compiler.base.dataclass import dataclass
 from ...compiler.base.product_forms import TENSORS
 from ...compiler.index import Expr, Facts, const, parse, simplify, sym
 from ...compiler.ir.defining import defining_op
-from ...compiler.ir.kernel import attribute_items, kernel_dims, kernel_ties, string, strings
+from ...compiler.ir.kernel import INSTEAD, kernel_dims, kernel_ties, string, strings
 from ...compiler.ir.layout import TensorSpec
-from ...compiler.mlir import func, ir
+from ...compiler.mlir import ir
 from .kernels import kernel_body
 from .program import Program
 from .tensors import static_view
 
-#: The attribute of a kernel that holds the call: what its declaration said.
-LIBRARY = "fuse.library"
-#: Of a declaration, the attributes that say what is called.
-_SAID = ("sym_name", "function_type", "fuse.extern", "fuse.args", "fuse.kwargs", "fuse.precision")
 
-
-def remember_call(kernel: ir.Operation, callee: ir.Operation, product: Product) -> None:
-    """Makes the kernel of ``product`` remember the declaration ``callee``, if its call can be made again:
-    sizes are static, and each operand is a tensor that the kernel reads."""
-    types = ir.FunctionType(ir.TypeAttr(callee.attributes["function_type"]).value)
+def stand_instead(kernel: ir.Operation, declaration: ir.Operation, product: Product) -> None:
+    """Makes the kernel of ``product`` stand instead of ``declaration``, if its call can be made again: sizes
+    are static, and each operand is a tensor that the kernel reads."""
+    types = ir.FunctionType(ir.TypeAttr(declaration.attributes["function_type"]).value)
     static = all(spec.is_static for spec in product.specs.values())
     if static and len(types.inputs) == len(product.operands):
-        said = {name: callee.attributes[name] for name in _SAID if name in callee.attributes}
-        kernel.attributes[LIBRARY] = ir.DictAttr.get(said)
+        name = string(declaration.attributes["sym_name"])
+        kernel.attributes[INSTEAD] = ir.FlatSymbolRefAttr.get(name, context=kernel.context)
 
 
 @dataclass(frozen=True)
 class LibraryCall:
     """The call whose place a kernel has taken.
 
-    said:    attributes of the declaration.
+    declaration: what is called.
     product: of the tensors that the kernel reads now, with the layouts that the call took.
-    maps:    by role, the coordinates of a view of such a tensor that has this layout.
+    maps: by role, the coordinates of a view of such a tensor that has this layout.
     """
 
-    said: Mapping[str, ir.Attribute]
+    declaration: ir.Operation
     product: Product
     maps: Mapping[str, tuple[Expr, ...]]
 
     @staticmethod
-    def of(call: ir.Operation, kernel: ir.Operation, known: Facts) -> "LibraryCall | None":
-        """The call that ``kernel`` remembers; None where it remembers none, or does not compute the product
-        from views of what it reads any more.  ``known``: what ``@main`` says of its symbols.
+    def of(program: Program, call: ir.Operation, known: Facts) -> "LibraryCall | None":
+        """What the kernel of ``call`` is instead of; None where that is nothing, or where it does not compute
+        the product from views of what it reads any more.  ``known``: what ``@main`` says of its symbols.
         """
-        if LIBRARY not in kernel.attributes:
+        kernel = program.callee(call)
+        if INSTEAD not in kernel.attributes:
             return None
-        said = dict(attribute_items(kernel.attributes[LIBRARY]))
+        declaration = program.functions[symbol(kernel.attributes[INSTEAD])]
+        said = declaration.attributes
         loads = [op for op in kernel_body(kernel) if op.name == "fuse.load"]
         stores = [op for op in kernel_body(kernel) if op.name == "fuse.store"]
         arguments = {a: call.operands[n] for n, a in enumerate(kernel.regions[0].blocks[0].arguments)}
@@ -78,17 +76,17 @@ class LibraryCall:
             maps[role] = map_
         if any(maps[r] != maps[o] for r in roles for o in roles if places[r] == places[o]):
             return None
-        return LibraryCall(said, product, maps)
+        return LibraryCall(declaration, product, maps)
 
-    def restore(self, program: Program, call: ir.Operation, kernel: ir.Operation) -> ir.Operation:
+    def restore(self, program: Program, call: ir.Operation) -> ir.Operation:
         """Replaces the kernel's ``call`` by that of the library; the new call."""
-        destination = call.operands[kernel_ties(kernel)[0]]
+        destination = call.operands[kernel_ties(program.callee(call))[0]]
         if "fuse.group" in call.attributes:
             del call.attributes["fuse.group"]
-        places = operands_by_role(self.said)
+        places = operands_by_role(self.declaration.attributes)
         roles = {places[role]: role for role in self.maps}  # one of those whose operand is the same
         operands = [self._view(roles[place], call) for place in sorted(roles)]
-        new = program.recall(call, self._declaration(program, kernel), operands, [call.results[0].type])
+        new = program.recall(call, self.declaration, operands, [call.results[0].type])
         call.results[0].replace_all_uses_with(new.results[0])
         program.erase_call(call)
         made = defining_op(destination, "fuse.empty")
@@ -107,26 +105,6 @@ class LibraryCall:
             return value
         with ir.InsertionPoint(call), call.location:
             return static_view(value, spec.type(), self.maps[role])
-
-    def _declaration(self, program: Program, kernel: ir.Operation) -> ir.Operation:
-        """The function that is called: one that says the same, or a new one beside the kernel."""
-        name = string(self.said["sym_name"])
-        known = program.functions.get(name)
-        attributes = dict(self.said)
-        if (
-            known is not None
-            and {n: known.attributes[n] for n in _SAID if n in known.attributes} == attributes
-        ):
-            return known
-        name = program.unique_name(name)
-        type_ = ir.FunctionType(ir.TypeAttr(attributes.pop("function_type")).value)
-        with ir.InsertionPoint(kernel), kernel.location:
-            made = func.FuncOp(name, type_, visibility="private").operation
-        for key, attribute in attributes.items():
-            if key != "sym_name":
-                made.attributes[key] = attribute
-        program.functions[name] = made
-        return made
 
 
 #: Roles of tensors in the order in which ``product_kernel`` loads them.

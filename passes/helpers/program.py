@@ -8,6 +8,7 @@ from ...compiler.analysis.program.dependences import symbol
 from ...compiler.base.dataclass import dataclass
 from ...compiler.index import Facts
 from ...compiler.ir.kernel import (
+    INSTEAD,
     argument_attributes,
     further_configurations,
     is_kernel,
@@ -230,6 +231,8 @@ class Program:
             function, found = self.functions[name], set[str]()
             if "fuse.configs" in function.attributes:
                 found.update(further_configurations(function))
+            elif INSTEAD in function.attributes:
+                found.add(symbol(function.attributes[INSTEAD]))
             elif is_kernel(function) or "fuse.extern" in function.attributes:
                 self._ends.add(name)
             else:

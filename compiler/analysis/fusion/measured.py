@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import field
 
 from ...base.dataclass import dataclass
-from ...ir.kernel import string
+from ...ir.kernel import INSTEAD, string
 from ...mlir import ir
 from .graph import GroupGraph
 from .plan import Refusal
@@ -109,11 +109,11 @@ class PairKeys:
 
 
 def _kernel_text(kernel: ir.Operation) -> str:
-    """A kernel without its name and locations, and without the library's call that it stands for."""
+    """A kernel without its name and locations, and without the library's op that it is instead of."""
     name, copy = string(kernel.attributes["sym_name"]), None
-    if "fuse.library" in kernel.attributes:
+    if INSTEAD in kernel.attributes:
         copy = kernel.clone()
-        del copy.attributes["fuse.library"]
+        del copy.attributes[INSTEAD]
     text = str((copy or kernel).get_asm(enable_debug_info=False))
     return text.replace(f"@{name}(", "@(", 1)
 

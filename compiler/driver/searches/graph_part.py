@@ -5,10 +5,11 @@ from dataclasses import field
 
 from ...analysis.fusion.graph import GroupGraph
 from ...analysis.fusion.measured import escaping_values
+from ...analysis.program.dependences import symbol
 from ...base.dataclass import dataclass
 from ...ir.defining import defining_op
-from ...ir.kernel import argument_attributes
-from ...ir.storage import device_of
+from ...ir.kernel import INSTEAD, argument_attributes
+from ...ir.storage import device_of, functions_of
 from ...mlir import ir
 
 #: Groups of nodes, by their names in the part.
@@ -29,13 +30,13 @@ def part_of(
     of others, and sizes, become arguments; what others use of them becomes results.  A call that could run
     between two of them is left out: what it gives is an argument, so that the part computes something else
     than the graph where there is one, in as many steps.  ``library``: kernels of products still know the
-    library's call (``fuse.library``).
+    library's op that they are instead of (``fuse.instead``).
 
     Raises NoPart where an argument would be neither a tensor of the module's device nor a size.
     """
     new = ir.Module.create()
     new.operation.attributes["fuse.device"] = ir.StringAttr.get(device_of(module))
-    part = _Part(graph, new, library)
+    part = _Part(graph, module, new, library)
     group_of = {node: name for name, nodes in kernels.items() for node in nodes}
     numbers = {name: 0 if together else n for n, name in enumerate(kernels)}
     single = sum(map(len, kernels.values())) == 1
@@ -54,6 +55,7 @@ class _Part:
     """
 
     graph: GroupGraph
+    old: ir.Module
     module: ir.Module
     library: bool
     calls: list[tuple[int, str, int | None]] = field(default_factory=list)
@@ -138,11 +140,16 @@ class _Part:
                 del copy.attributes["fuse.group"]
         ir.Operation.create("func.return", [], [found[v] for v in kept], ip=end)
         kernels = {node.name: node.callee for node in nodes if node.callee is not None}
+        functions = functions_of(self.old)
         for (_, old_name), name in self.names.items():
             kernel = kernels[old_name].clone(place)
             kernel.attributes["sym_name"] = ir.StringAttr.get(name)
-            if "fuse.library" in kernel.attributes and not self.library:
-                del kernel.attributes["fuse.library"]
+            if INSTEAD in kernel.attributes and self.library:
+                declaration = functions[symbol(kernel.attributes[INSTEAD])].clone(place)
+                declaration.attributes["sym_name"] = ir.StringAttr.get(f"{name}_instead")
+                kernel.attributes[INSTEAD] = ir.FlatSymbolRefAttr.get(f"{name}_instead")
+            elif INSTEAD in kernel.attributes:
+                del kernel.attributes[INSTEAD]
 
 
 def _copy(op: ir.Operation, found: dict[ir.Value, ir.Value], end: ir.InsertionPoint) -> ir.Operation:

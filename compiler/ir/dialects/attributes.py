@@ -348,12 +348,11 @@ ATTRIBUTES = (
         "`choose-libraries`",
     ),
     DiscardableAttribute(
-        "fuse.library",
+        "fuse.instead",
         "a kernel that is a product alone",
-        'fuse.library = {fuse.extern = "aten.mm.default", sym_name = "mm"}',
-        "The kernel has taken the place of a call of torch's libraries, and this is what the declaration "
-        "said: its name, type, and the `fuse.extern`, `fuse.args`, `fuse.kwargs` and `fuse.precision`. "
-        "Fused kernels do not have it.",
+        "fuse.instead = @mm",
+        "The kernel has taken the place of a call of torch's libraries. This is its declaration, which stays "
+        "in the module as long. Fused kernels do not have it.",
         "`choose-libraries`, where it chose by its estimates",
         "`review-libraries`, which makes the call again or erases the attribute",
     ),

@@ -71,107 +71,34 @@ func.func private @e(tensor<8x8xf32>, tensor<8x8xf32>) -> tensor<8x8xf32>
 
 // -----
 
-// library: a part of what a declaration says
-// expected-error@+1 {{'func.func' op expected fuse.library to hold function_type, fuse.args, fuse.extern, fuse.kwargs, sym_name, got fuse.extern}}
-func.func private @k(%x: tensor<8xf32>, %o: tensor<8xf32>) -> tensor<8xf32>
-    attributes {fuse.kernel, fuse.dims = {d0 = "8"}, fuse.ties = array<i64: 1>, fuse.library = {fuse.extern = "aten.mm.default"}} {
-  return %o : tensor<8xf32>
-}
-
-// -----
-
-// library: keywords that are no dictionary
-// expected-error@+1 {{'func.func' op expected fuse.kwargs to be a dictionary, got ["d0"]}}
-func.func private @k(%x: tensor<8xf32>, %o: tensor<8xf32>) -> tensor<8xf32>
-    attributes {fuse.kernel, fuse.dims = {d0 = "8"}, fuse.ties = array<i64: 1>,
-                fuse.library = {sym_name = "relu", function_type = (tensor<8xf32>) -> tensor<8xf32>, fuse.extern = "aten.relu.default",
-                                fuse.args = [#fuse.arg<0 : i64>], fuse.kwargs = ["d0"]}} {
-  return %o : tensor<8xf32>
-}
-
-// -----
-
-// library: an operand that the call has not
-// expected-error@+1 {{'func.func' op expected #fuse.arg to name one of 1 operands, got 1}}
-func.func private @k(%x: tensor<8xf32>, %o: tensor<8xf32>) -> tensor<8xf32>
-    attributes {fuse.kernel, fuse.dims = {d0 = "8"}, fuse.ties = array<i64: 1>,
-                fuse.library = {sym_name = "relu", function_type = (tensor<8xf32>) -> tensor<8xf32>, fuse.extern = "aten.relu.default",
-                                fuse.args = [#fuse.arg<1 : i64>], fuse.kwargs = {}}} {
-  return %o : tensor<8xf32>
-}
-
-// -----
-
-// library: a type of no function
-// expected-error@+1 {{'func.func' op expected function_type of fuse.library to be the type of a function, got tensor<8xf32>}}
-func.func private @k(%x: tensor<8xf32>, %o: tensor<8xf32>) -> tensor<8xf32>
-    attributes {fuse.kernel, fuse.dims = {d0 = "8"}, fuse.ties = array<i64: 1>,
-                fuse.library = {sym_name = "relu", function_type = tensor<8xf32>, fuse.extern = "aten.relu.default",
-                                fuse.args = [#fuse.arg<0 : i64>], fuse.kwargs = {}}} {
-  return %o : tensor<8xf32>
-}
-
-// -----
-
-// library: a name that is no text
-// expected-error@+1 {{'func.func' op expected sym_name of fuse.library to be a string, got 1 : i64}}
-func.func private @k(%x: tensor<8xf32>, %o: tensor<8xf32>) -> tensor<8xf32>
-    attributes {fuse.kernel, fuse.dims = {d0 = "8"}, fuse.ties = array<i64: 1>,
-                fuse.library = {sym_name = 1 : i64, function_type = (tensor<8xf32>) -> tensor<8xf32>, fuse.extern = "aten.relu.default",
-                                fuse.args = [#fuse.arg<0 : i64>], fuse.kwargs = {}}} {
-  return %o : tensor<8xf32>
-}
-
-// -----
-
-// library: an empty name
-// expected-error@+1 {{'func.func' op expected sym_name of fuse.library to be a name, got an empty one}}
-func.func private @k(%x: tensor<8xf32>, %o: tensor<8xf32>) -> tensor<8xf32>
-    attributes {fuse.kernel, fuse.dims = {d0 = "8"}, fuse.ties = array<i64: 1>,
-                fuse.library = {sym_name = "", function_type = (tensor<8xf32>) -> tensor<8xf32>, fuse.extern = "aten.relu.default",
-                                fuse.args = [#fuse.arg<0 : i64>], fuse.kwargs = {}}} {
-  return %o : tensor<8xf32>
-}
-
-// -----
-
-// library: an unknown precision
-// expected-error@+1 {{'func.func' op expected fuse.precision of fuse.library to be one of ieee, tf32, got 'fast'}}
-func.func private @k(%x: tensor<8xf32>, %o: tensor<8xf32>) -> tensor<8xf32>
-    attributes {fuse.kernel, fuse.dims = {d0 = "8"}, fuse.ties = array<i64: 1>,
-                fuse.library = {sym_name = "relu", function_type = (tensor<8xf32>) -> tensor<8xf32>, fuse.extern = "aten.relu.default",
-                                fuse.args = [#fuse.arg<0 : i64>], fuse.kwargs = {}, fuse.precision = "fast"}} {
-  return %o : tensor<8xf32>
-}
-
-// -----
-
-// library: a precision that is no text
-// expected-error@+1 {{'func.func' op expected fuse.precision of fuse.library to be a string, got 1 : i64}}
-func.func private @k(%x: tensor<8xf32>, %o: tensor<8xf32>) -> tensor<8xf32>
-    attributes {fuse.kernel, fuse.dims = {d0 = "8"}, fuse.ties = array<i64: 1>,
-                fuse.library = {sym_name = "relu", function_type = (tensor<8xf32>) -> tensor<8xf32>, fuse.extern = "aten.relu.default",
-                                fuse.args = [#fuse.arg<0 : i64>], fuse.kwargs = {}, fuse.precision = 1 : i64}} {
-  return %o : tensor<8xf32>
-}
-
-// -----
-
-// library: a layout of no expressions
-// expected-error@+1 {{'func.func' op bad index expression '(': expected a number, a name or '(', got the end at position 1}}
-func.func private @k(%x: tensor<8xf32>, %o: tensor<8xf32>) -> tensor<8xf32>
-    attributes {fuse.kernel, fuse.dims = {d0 = "8"}, fuse.ties = array<i64: 1>,
-                fuse.library = {sym_name = "relu", function_type = (tensor<8xf32>) -> tensor<8xf32, #fuse.layout<"8", "(", "0", "">>, fuse.extern = "aten.relu.default",
-                                fuse.args = [#fuse.arg<0 : i64>], fuse.kwargs = {}}} {
-  return %o : tensor<8xf32>
-}
-
-// -----
-
-// library: no dictionary; the ops of the kernel have no errors of their own
-// expected-error@+1 {{'func.func' op expected fuse.library to be a dictionary, got "relu"}}
+// instead: no symbol; the ops of the kernel have no errors of their own
+// expected-error@+1 {{'func.func' op expected fuse.instead to be a symbol, got "mm"}}
 func.func private @k(%o: tensor<8xf32>) -> tensor<8xf32>
-    attributes {fuse.kernel, fuse.dims = {d0 = "8"}, fuse.ties = array<i64: 0>, fuse.library = "relu"} {
+    attributes {fuse.kernel, fuse.dims = {d0 = "8"}, fuse.ties = array<i64: 0>, fuse.instead = "mm"} {
+  %true = arith.constant true
+  %one = arith.constant 1.0 : f32
+  %r = "fuse.store"(%o, %one, %true) {at = ["d0"], mode = "set"} : (tensor<8xf32>, f32, i1) -> tensor<8xf32>
+  return %r : tensor<8xf32>
+}
+
+// -----
+
+// instead: nothing of this name
+// expected-error@+1 {{'func.func' op expected fuse.instead to name an extern op, got @mm}}
+func.func private @k(%o: tensor<8xf32>) -> tensor<8xf32>
+    attributes {fuse.kernel, fuse.dims = {d0 = "8"}, fuse.ties = array<i64: 0>, fuse.instead = @mm} {
+  %true = arith.constant true
+  %one = arith.constant 1.0 : f32
+  %r = "fuse.store"(%o, %one, %true) {at = ["d0"], mode = "set"} : (tensor<8xf32>, f32, i1) -> tensor<8xf32>
+  return %r : tensor<8xf32>
+}
+
+// -----
+
+// instead: a kernel, which is no extern op
+// expected-error@+1 {{'func.func' op expected fuse.instead to name an extern op, got @k}}
+func.func private @k(%o: tensor<8xf32>) -> tensor<8xf32>
+    attributes {fuse.kernel, fuse.dims = {d0 = "8"}, fuse.ties = array<i64: 0>, fuse.instead = @k} {
   %true = arith.constant true
   %one = arith.constant 1.0 : f32
   %r = "fuse.store"(%o, %one, %true) {at = ["d0"], mode = "set"} : (tensor<8xf32>, f32, i1) -> tensor<8xf32>

@@ -395,12 +395,11 @@ func.func private @mm(tensor<8xf32>) -> tensor<8xf32>
 
 // -----
 
-// .. nor does it remember a library's call
-// expected-error@+1 {{'func.func' op expected fuse.library on a function with fuse.kernel}}
+// .. nor is it instead of another op
+// expected-error@+1 {{'func.func' op expected fuse.instead on a function with fuse.kernel}}
 func.func private @mm(tensor<8xf32>) -> tensor<8xf32>
     attributes {fuse.extern = "test.mm.default", fuse.args = [#fuse.arg<0 : i64>],
-                fuse.library = {sym_name = "mm", function_type = (tensor<8xf32>) -> tensor<8xf32>,
-                                fuse.extern = "test.mm.default", fuse.args = [#fuse.arg<0 : i64>], fuse.kwargs = {}}}
+                fuse.instead = @mm}
 
 // -----
 

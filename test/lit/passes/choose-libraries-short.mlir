@@ -7,7 +7,7 @@
 // CHECK: call @turned_kernel(
 // CHECK: func.func private @turned_kernel
 // CHECK-SAME: fuse.dims = {d0 = "s0", d1 = "3"}
-// CHECK-NOT: fuse.library
+// CHECK-NOT: fuse.instead
 // CHECK-COUNT-3: arith.mulf
 // CHECK-NOT: fuse.dot
 // LIBRARY: call @turned(

@@ -9,19 +9,19 @@
 // CHECK: %[[E:.*]] = "fuse.empty"
 // CHECK: call @one_row_kernel(%{{.*}}, %{{.*}}, %[[E]])
 // CHECK: func.func private @one_row_kernel
-// CHECK-SAME: fuse.dims = {d0 = "14336", d1 = "4096"}, fuse.kernel, fuse.library = {function_type = (tensor<1x4096xbf16>, {{.*}} fuse.extern = "aten.mm.default", fuse.kwargs = {}, sym_name = "one_row"}, fuse.ties = array<i64: 2>
+// CHECK-SAME: fuse.dims = {d0 = "14336", d1 = "4096"}, fuse.instead = @one_row, fuse.kernel, fuse.ties = array<i64: 2>
 // CHECK: %[[A:.*]] = "fuse.load"(%arg0, %true, %{{.*}}) {at = ["0", "d1"]}
 // CHECK: %[[B:.*]] = "fuse.load"(%arg1, %true, %{{.*}}) {at = ["d1", "d0"]}
 // CHECK: %[[S:.*]] = "fuse.dot"(%[[A]], %[[B]]) {over = ["d1"]} : (bf16, bf16) -> f32
 // CHECK: %[[R:.*]] = arith.truncf %[[S]] : f32 to bf16
 // CHECK: "fuse.store"(%arg2, %[[R]], %true) {at = ["0", "d0"], mode = "set"}
-// CHECK-NOT: func.func private @one_row(
+// CHECK: func.func private @one_row(
 // SAID: passed: choose-libraries: kernel, kernel_us={{[0-9.]+}}, library_us={{[0-9.]+}}, rows=1: @one_row becomes a kernel [one_row]
 // LIBRARY-LABEL: func.func @main
 // LIBRARY: call @one_row(
 // GENERATED-LABEL: func.func @main
 // GENERATED: call @one_row_kernel(
-// GENERATED-NOT: fuse.library
+// GENERATED-NOT: fuse.instead
 module attributes {fuse.device = "cuda:0"} {
   func.func @main(%x: tensor<1x4096xbf16>, %w: tensor<4096x14336xbf16, #fuse.layout<"4096,14336", "1,4096", "0", "">>) -> tensor<1x14336xbf16> {
     %y = call @one_row(%x, %w) : (tensor<1x4096xbf16>, tensor<4096x14336xbf16, #fuse.layout<"4096,14336", "1,4096", "0", "">>) -> tensor<1x14336xbf16>

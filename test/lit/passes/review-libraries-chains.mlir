@@ -18,7 +18,8 @@ module attributes {fuse.device = "cuda:0"} {
     %y1 = call @product1(%z0, %w1, %e1) {fuse.group = 0 : i64} : (tensor<65536x64xbf16>, tensor<64x64xbf16>, tensor<65536x64xbf16>) -> tensor<65536x64xbf16> loc("mm1"("model.py":1:0))
     return %y1 : tensor<65536x64xbf16>
   }
-  func.func private @product0(%x: tensor<65536x64xbf16>, %w: tensor<64x64xbf16>, %o: tensor<65536x64xbf16>) -> tensor<65536x64xbf16> attributes {fuse.kernel, fuse.dims = {d0 = "65536", d1 = "64", d2 = "64"}, fuse.ties = array<i64: 2>, fuse.library = {sym_name = "mm0", function_type = (tensor<65536x64xbf16>, tensor<64x64xbf16>) -> tensor<65536x64xbf16>, fuse.extern = "aten.mm.default", fuse.args = [#fuse.arg<0 : i64>, #fuse.arg<1 : i64>], fuse.kwargs = {}}} {
+  func.func private @mm0(tensor<65536x64xbf16>, tensor<64x64xbf16>) -> tensor<65536x64xbf16> attributes {fuse.extern = "aten.mm.default", fuse.args = [#fuse.arg<0 : i64>, #fuse.arg<1 : i64>], fuse.kwargs = {}}
+  func.func private @product0(%x: tensor<65536x64xbf16>, %w: tensor<64x64xbf16>, %o: tensor<65536x64xbf16>) -> tensor<65536x64xbf16> attributes {fuse.kernel, fuse.dims = {d0 = "65536", d1 = "64", d2 = "64"}, fuse.ties = array<i64: 2>, fuse.instead = @mm0} {
     %true = arith.constant true
     %zero = arith.constant 0.0 : bf16
     %a = "fuse.load"(%x, %true, %zero) {at = ["d0", "d2"]} : (tensor<65536x64xbf16>, i1, bf16) -> bf16
@@ -36,7 +37,8 @@ module attributes {fuse.device = "cuda:0"} {
     %r = "fuse.store"(%o, %s, %true) {at = ["d0", "d1"], mode = "set"} : (tensor<65536x64xbf16>, bf16, i1) -> tensor<65536x64xbf16>
     return %r : tensor<65536x64xbf16>
   }
-  func.func private @product1(%x: tensor<65536x64xbf16>, %w: tensor<64x64xbf16>, %o: tensor<65536x64xbf16>) -> tensor<65536x64xbf16> attributes {fuse.kernel, fuse.dims = {d0 = "65536", d1 = "64", d2 = "64"}, fuse.ties = array<i64: 2>, fuse.library = {sym_name = "mm1", function_type = (tensor<65536x64xbf16>, tensor<64x64xbf16>) -> tensor<65536x64xbf16>, fuse.extern = "aten.mm.default", fuse.args = [#fuse.arg<0 : i64>, #fuse.arg<1 : i64>], fuse.kwargs = {}}} {
+  func.func private @mm1(tensor<65536x64xbf16>, tensor<64x64xbf16>) -> tensor<65536x64xbf16> attributes {fuse.extern = "aten.mm.default", fuse.args = [#fuse.arg<0 : i64>, #fuse.arg<1 : i64>], fuse.kwargs = {}}
+  func.func private @product1(%x: tensor<65536x64xbf16>, %w: tensor<64x64xbf16>, %o: tensor<65536x64xbf16>) -> tensor<65536x64xbf16> attributes {fuse.kernel, fuse.dims = {d0 = "65536", d1 = "64", d2 = "64"}, fuse.ties = array<i64: 2>, fuse.instead = @mm1} {
     %true = arith.constant true
     %zero = arith.constant 0.0 : bf16
     %a = "fuse.load"(%x, %true, %zero) {at = ["d0", "d2"]} : (tensor<65536x64xbf16>, i1, bf16) -> bf16
@@ -65,7 +67,8 @@ module attributes {fuse.device = "cuda:0"} {
     %y1 = call @product1(%z0, %w1, %e1) {fuse.group = 1 : i64} : (tensor<65536x64xbf16>, tensor<64x64xbf16>, tensor<65536x64xbf16>) -> tensor<65536x64xbf16>
     return %y1 : tensor<65536x64xbf16>
   }
-  func.func private @product0(%x: tensor<65536x256xbf16>, %w: tensor<256x64xbf16>, %o: tensor<65536x64xbf16>) -> tensor<65536x64xbf16> attributes {fuse.kernel, fuse.dims = {d0 = "65536", d1 = "64", d2 = "256"}, fuse.ties = array<i64: 2>, fuse.library = {sym_name = "mm0", function_type = (tensor<65536x256xbf16>, tensor<256x64xbf16>) -> tensor<65536x64xbf16>, fuse.extern = "aten.mm.default", fuse.args = [#fuse.arg<0 : i64>, #fuse.arg<1 : i64>], fuse.kwargs = {}}} {
+  func.func private @mm0(tensor<65536x256xbf16>, tensor<256x64xbf16>) -> tensor<65536x64xbf16> attributes {fuse.extern = "aten.mm.default", fuse.args = [#fuse.arg<0 : i64>, #fuse.arg<1 : i64>], fuse.kwargs = {}}
+  func.func private @product0(%x: tensor<65536x256xbf16>, %w: tensor<256x64xbf16>, %o: tensor<65536x64xbf16>) -> tensor<65536x64xbf16> attributes {fuse.kernel, fuse.dims = {d0 = "65536", d1 = "64", d2 = "256"}, fuse.ties = array<i64: 2>, fuse.instead = @mm0} {
     %true = arith.constant true
     %zero = arith.constant 0.0 : bf16
     %a = "fuse.load"(%x, %true, %zero) {at = ["d0", "d2"]} : (tensor<65536x256xbf16>, i1, bf16) -> bf16
@@ -83,7 +86,8 @@ module attributes {fuse.device = "cuda:0"} {
     %r = "fuse.store"(%o, %s, %true) {at = ["d0", "d1"], mode = "set"} : (tensor<65536x64xbf16>, bf16, i1) -> tensor<65536x64xbf16>
     return %r : tensor<65536x64xbf16>
   }
-  func.func private @product1(%x: tensor<65536x64xbf16>, %w: tensor<64x64xbf16>, %o: tensor<65536x64xbf16>) -> tensor<65536x64xbf16> attributes {fuse.kernel, fuse.dims = {d0 = "65536", d1 = "64", d2 = "64"}, fuse.ties = array<i64: 2>, fuse.library = {sym_name = "mm1", function_type = (tensor<65536x64xbf16>, tensor<64x64xbf16>) -> tensor<65536x64xbf16>, fuse.extern = "aten.mm.default", fuse.args = [#fuse.arg<0 : i64>, #fuse.arg<1 : i64>], fuse.kwargs = {}}} {
+  func.func private @mm1(tensor<65536x64xbf16>, tensor<64x64xbf16>) -> tensor<65536x64xbf16> attributes {fuse.extern = "aten.mm.default", fuse.args = [#fuse.arg<0 : i64>, #fuse.arg<1 : i64>], fuse.kwargs = {}}
+  func.func private @product1(%x: tensor<65536x64xbf16>, %w: tensor<64x64xbf16>, %o: tensor<65536x64xbf16>) -> tensor<65536x64xbf16> attributes {fuse.kernel, fuse.dims = {d0 = "65536", d1 = "64", d2 = "64"}, fuse.ties = array<i64: 2>, fuse.instead = @mm1} {
     %true = arith.constant true
     %zero = arith.constant 0.0 : bf16
     %a = "fuse.load"(%x, %true, %zero) {at = ["d0", "d2"]} : (tensor<65536x64xbf16>, i1, bf16) -> bf16

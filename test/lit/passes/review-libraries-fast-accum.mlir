@@ -12,8 +12,9 @@ module attributes {fuse.device = "cuda:0"} {
     %y = call @scaled_kernel(%x, %w, %a, %e) : (tensor<64x64xf8E4M3FN>, tensor<64x64xf8E4M3FN, #fuse.layout<"64,64", "1,64", "0", "">>, tensor<1xf32>, tensor<64x64xbf16>) -> tensor<64x64xbf16>
     return %y : tensor<64x64xbf16>
   }
+  func.func private @scaled(tensor<64x64xf8E4M3FN>, tensor<64x64xf8E4M3FN, #fuse.layout<"64,64", "1,64", "0", "">>, tensor<1xf32>, tensor<1xf32>) -> tensor<64x64xbf16> attributes {fuse.extern = "aten._scaled_mm.default", fuse.args = [#fuse.arg<0 : i64>, #fuse.arg<1 : i64>, #fuse.arg<2 : i64>, #fuse.arg<3 : i64>], fuse.kwargs = {use_fast_accum = true}}
   func.func private @scaled_kernel(%x: tensor<64x64xf8E4M3FN>, %w: tensor<64x64xf8E4M3FN, #fuse.layout<"64,64", "1,64", "0", "">>, %a: tensor<1xf32>, %o: tensor<64x64xbf16>) -> tensor<64x64xbf16> attributes {fuse.kernel, fuse.dims = {d0 = "64", d1 = "64", d2 = "64"}, fuse.ties = array<i64: 3>,
-      fuse.library = {sym_name = "scaled", function_type = (tensor<64x64xf8E4M3FN>, tensor<64x64xf8E4M3FN, #fuse.layout<"64,64", "1,64", "0", "">>, tensor<1xf32>, tensor<1xf32>) -> tensor<64x64xbf16>, fuse.extern = "aten._scaled_mm.default", fuse.args = [#fuse.arg<0 : i64>, #fuse.arg<1 : i64>, #fuse.arg<2 : i64>, #fuse.arg<3 : i64>], fuse.kwargs = {use_fast_accum = true}}} {
+      fuse.instead = @scaled} {
     %true = arith.constant true
     %none = arith.constant 0.0 : f32
     %zero = arith.constant 0.0 : f8E4M3FN
@@ -41,8 +42,9 @@ module attributes {fuse.device = "cuda:0"} {
     %y = call @scaled_kernel(%x, %w, %a, %e) : (tensor<64x64xf8E4M3FN>, tensor<64x64xf8E4M3FN, #fuse.layout<"64,64", "1,64", "0", "">>, tensor<1xf32>, tensor<64x64xbf16>) -> tensor<64x64xbf16>
     return %y : tensor<64x64xbf16>
   }
+  func.func private @scaled(tensor<64x64xf8E4M3FN>, tensor<64x64xf8E4M3FN, #fuse.layout<"64,64", "1,64", "0", "">>, tensor<1xf32>, tensor<1xf32>) -> tensor<64x64xbf16> attributes {fuse.extern = "aten._scaled_mm.default", fuse.args = [#fuse.arg<0 : i64>, #fuse.arg<1 : i64>, #fuse.arg<2 : i64>, #fuse.arg<3 : i64>], fuse.kwargs = {use_fast_accum = 0.5 : f64}}
   func.func private @scaled_kernel(%x: tensor<64x64xf8E4M3FN>, %w: tensor<64x64xf8E4M3FN, #fuse.layout<"64,64", "1,64", "0", "">>, %a: tensor<1xf32>, %o: tensor<64x64xbf16>) -> tensor<64x64xbf16> attributes {fuse.kernel, fuse.dims = {d0 = "64", d1 = "64", d2 = "64"}, fuse.ties = array<i64: 3>,
-      fuse.library = {sym_name = "scaled", function_type = (tensor<64x64xf8E4M3FN>, tensor<64x64xf8E4M3FN, #fuse.layout<"64,64", "1,64", "0", "">>, tensor<1xf32>, tensor<1xf32>) -> tensor<64x64xbf16>, fuse.extern = "aten._scaled_mm.default", fuse.args = [#fuse.arg<0 : i64>, #fuse.arg<1 : i64>, #fuse.arg<2 : i64>, #fuse.arg<3 : i64>], fuse.kwargs = {use_fast_accum = 0.5 : f64}}} {
+      fuse.instead = @scaled} {
     %true = arith.constant true
     %none = arith.constant 0.0 : f32
     %zero = arith.constant 0.0 : f8E4M3FN

@@ -42,8 +42,9 @@ module attributes {fuse.device = "cuda:0"} {
     %r = "fuse.store"(%o, %q, %true) {at = ["d0", "d1"], mode = "set"} : (tensor<131072x256xbf16>, bf16, i1) -> tensor<131072x256xbf16>
     return %r : tensor<131072x256xbf16>
   }
+  func.func private @mm(tensor<131072x256xbf16>, tensor<256x64xbf16>) -> tensor<131072x64xbf16> attributes {fuse.extern = "aten.mm.default", fuse.args = [#fuse.arg<0 : i64>, #fuse.arg<1 : i64>], fuse.kwargs = {}}
   func.func private @mm_kernel(%x: tensor<131072x256xbf16>, %z: tensor<256x64xbf16>, %o: tensor<131072x64xbf16>) -> tensor<131072x64xbf16> attributes {fuse.kernel, fuse.dims = {d0 = "131072", d1 = "64", d2 = "256"}, fuse.ties = array<i64: 2>,
-      fuse.library = {sym_name = "mm", function_type = (tensor<131072x256xbf16>, tensor<256x64xbf16>) -> tensor<131072x64xbf16>, fuse.extern = "aten.mm.default", fuse.args = [#fuse.arg<0 : i64>, #fuse.arg<1 : i64>], fuse.kwargs = {}}} {
+      fuse.instead = @mm} {
     %true = arith.constant true
     %zero = arith.constant 0.0 : bf16
     %a = "fuse.load"(%x, %true, %zero) {at = ["d0", "d2"]} : (tensor<131072x256xbf16>, i1, bf16) -> bf16
@@ -93,8 +94,9 @@ module attributes {fuse.device = "cuda:0"} {
     %r = "fuse.store"(%o, %q, %true) {at = ["d0", "d1"], mode = "set"} : (tensor<131072x256xbf16>, bf16, i1) -> tensor<131072x256xbf16>
     return %r : tensor<131072x256xbf16>
   }
+  func.func private @mm(tensor<131072x256xbf16>, tensor<256x64xbf16>) -> tensor<131072x64xbf16> attributes {fuse.extern = "aten.mm.default", fuse.args = [#fuse.arg<0 : i64>, #fuse.arg<1 : i64>], fuse.kwargs = {}}
   func.func private @mm_kernel(%x: tensor<131072x256xbf16>, %z: tensor<256x64xbf16>, %o: tensor<131072x64xbf16>) -> tensor<131072x64xbf16> attributes {fuse.kernel, fuse.dims = {d0 = "131072", d1 = "64", d2 = "256"}, fuse.ties = array<i64: 2>,
-      fuse.library = {sym_name = "mm", function_type = (tensor<131072x256xbf16>, tensor<256x64xbf16>) -> tensor<131072x64xbf16>, fuse.extern = "aten.mm.default", fuse.args = [#fuse.arg<0 : i64>, #fuse.arg<1 : i64>], fuse.kwargs = {}}} {
+      fuse.instead = @mm} {
     %true = arith.constant true
     %zero = arith.constant 0.0 : bf16
     %a = "fuse.load"(%x, %true, %zero) {at = ["d0", "d2"]} : (tensor<131072x256xbf16>, i1, bf16) -> bf16

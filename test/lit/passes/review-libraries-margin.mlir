@@ -23,7 +23,8 @@ module attributes {fuse.device = "cuda:0"} {
     %c = call @even(%z, %u, %g) : (tensor<6272x64xbf16>, tensor<64x512xbf16>, tensor<6272x512xbf16>) -> tensor<6272x512xbf16>
     return %a, %b, %c : tensor<25088x64xbf16>, tensor<768x768xbf16>, tensor<6272x512xbf16>
   }
-  func.func private @short(%x: tensor<25088x64xbf16>, %w: tensor<64x64xbf16>, %o: tensor<25088x64xbf16>) -> tensor<25088x64xbf16> attributes {fuse.kernel, fuse.dims = {d0 = "25088", d1 = "64", d2 = "64"}, fuse.ties = array<i64: 2>, fuse.library = {sym_name = "mm_short", function_type = (tensor<25088x64xbf16>, tensor<64x64xbf16>) -> tensor<25088x64xbf16>, fuse.extern = "aten.mm.default", fuse.args = [#fuse.arg<0 : i64>, #fuse.arg<1 : i64>], fuse.kwargs = {}}} {
+  func.func private @mm_short(tensor<25088x64xbf16>, tensor<64x64xbf16>) -> tensor<25088x64xbf16> attributes {fuse.extern = "aten.mm.default", fuse.args = [#fuse.arg<0 : i64>, #fuse.arg<1 : i64>], fuse.kwargs = {}}
+  func.func private @short(%x: tensor<25088x64xbf16>, %w: tensor<64x64xbf16>, %o: tensor<25088x64xbf16>) -> tensor<25088x64xbf16> attributes {fuse.kernel, fuse.dims = {d0 = "25088", d1 = "64", d2 = "64"}, fuse.ties = array<i64: 2>, fuse.instead = @mm_short} {
     %true = arith.constant true
     %zero = arith.constant 0.0 : bf16
     %a = "fuse.load"(%x, %true, %zero) {at = ["d0", "d2"]} : (tensor<25088x64xbf16>, i1, bf16) -> bf16
@@ -33,7 +34,8 @@ module attributes {fuse.device = "cuda:0"} {
     %r = "fuse.store"(%o, %t, %true) {at = ["d0", "d1"], mode = "set"} : (tensor<25088x64xbf16>, bf16, i1) -> tensor<25088x64xbf16>
     return %r : tensor<25088x64xbf16>
   }
-  func.func private @long(%x: tensor<768x4096xbf16>, %w: tensor<4096x768xbf16>, %o: tensor<768x768xbf16>) -> tensor<768x768xbf16> attributes {fuse.kernel, fuse.dims = {d0 = "768", d1 = "768", d2 = "4096"}, fuse.ties = array<i64: 2>, fuse.library = {sym_name = "mm", function_type = (tensor<768x4096xbf16>, tensor<4096x768xbf16>) -> tensor<768x768xbf16>, fuse.extern = "aten.mm.default", fuse.args = [#fuse.arg<0 : i64>, #fuse.arg<1 : i64>], fuse.kwargs = {}}} {
+  func.func private @mm(tensor<768x4096xbf16>, tensor<4096x768xbf16>) -> tensor<768x768xbf16> attributes {fuse.extern = "aten.mm.default", fuse.args = [#fuse.arg<0 : i64>, #fuse.arg<1 : i64>], fuse.kwargs = {}}
+  func.func private @long(%x: tensor<768x4096xbf16>, %w: tensor<4096x768xbf16>, %o: tensor<768x768xbf16>) -> tensor<768x768xbf16> attributes {fuse.kernel, fuse.dims = {d0 = "768", d1 = "768", d2 = "4096"}, fuse.ties = array<i64: 2>, fuse.instead = @mm} {
     %true = arith.constant true
     %zero = arith.constant 0.0 : bf16
     %a = "fuse.load"(%x, %true, %zero) {at = ["d0", "d2"]} : (tensor<768x4096xbf16>, i1, bf16) -> bf16
@@ -43,7 +45,8 @@ module attributes {fuse.device = "cuda:0"} {
     %r = "fuse.store"(%o, %t, %true) {at = ["d0", "d1"], mode = "set"} : (tensor<768x768xbf16>, bf16, i1) -> tensor<768x768xbf16>
     return %r : tensor<768x768xbf16>
   }
-  func.func private @even(%x: tensor<6272x64xbf16>, %w: tensor<64x512xbf16>, %o: tensor<6272x512xbf16>) -> tensor<6272x512xbf16> attributes {fuse.kernel, fuse.dims = {d0 = "6272", d1 = "512", d2 = "64"}, fuse.ties = array<i64: 2>, fuse.library = {sym_name = "mm_even", function_type = (tensor<6272x64xbf16>, tensor<64x512xbf16>) -> tensor<6272x512xbf16>, fuse.extern = "aten.mm.default", fuse.args = [#fuse.arg<0 : i64>, #fuse.arg<1 : i64>], fuse.kwargs = {}}} {
+  func.func private @mm_even(tensor<6272x64xbf16>, tensor<64x512xbf16>) -> tensor<6272x512xbf16> attributes {fuse.extern = "aten.mm.default", fuse.args = [#fuse.arg<0 : i64>, #fuse.arg<1 : i64>], fuse.kwargs = {}}
+  func.func private @even(%x: tensor<6272x64xbf16>, %w: tensor<64x512xbf16>, %o: tensor<6272x512xbf16>) -> tensor<6272x512xbf16> attributes {fuse.kernel, fuse.dims = {d0 = "6272", d1 = "512", d2 = "64"}, fuse.ties = array<i64: 2>, fuse.instead = @mm_even} {
     %true = arith.constant true
     %zero = arith.constant 0.0 : bf16
     %a = "fuse.load"(%x, %true, %zero) {at = ["d0", "d2"]} : (tensor<6272x64xbf16>, i1, bf16) -> bf16

@@ -8,7 +8,7 @@
 // CHECK: call @stored_across({{.*}}) {fuse.group = 0 : i64}
 // CHECK: %[[C:.*]] = call @mm(%arg0, %arg1)
 // CHECK-NEXT: call @mm(%[[C]], %arg1)
-// CHECK-NOT: fuse.library
+// CHECK-NOT: fuse.instead
 module {
   func.func @main(%x: tensor<64x64xbf16>, %w: tensor<64x64xbf16>) -> (tensor<64x64xbf16>, tensor<64x64xbf16>, tensor<64x64xbf16>) {
     %e = "fuse.empty"() {syms = []} : () -> tensor<64x64xbf16>
@@ -21,7 +21,8 @@ module {
     %d = call @as_it_was(%c, %w, %h) : (tensor<64x64xbf16>, tensor<64x64xbf16>, tensor<64x64xbf16>) -> tensor<64x64xbf16>
     return %a, %b, %d : tensor<64x64xbf16>, tensor<64x64xbf16>, tensor<64x64xbf16>
   }
-  func.func private @read_across(%x: tensor<64x64xbf16>, %w: tensor<64x64xbf16>, %o: tensor<64x64xbf16>) -> tensor<64x64xbf16> attributes {fuse.kernel, fuse.dims = {d0 = "64", d1 = "64", d2 = "64"}, fuse.ties = array<i64: 2>, fuse.library = {sym_name = "mm", function_type = (tensor<64x64xbf16>, tensor<64x64xbf16>) -> tensor<64x64xbf16>, fuse.extern = "aten.mm.default", fuse.args = [#fuse.arg<0 : i64>, #fuse.arg<1 : i64>], fuse.kwargs = {}}} {
+  func.func private @mm(tensor<64x64xbf16>, tensor<64x64xbf16>) -> tensor<64x64xbf16> attributes {fuse.extern = "aten.mm.default", fuse.args = [#fuse.arg<0 : i64>, #fuse.arg<1 : i64>], fuse.kwargs = {}}
+  func.func private @read_across(%x: tensor<64x64xbf16>, %w: tensor<64x64xbf16>, %o: tensor<64x64xbf16>) -> tensor<64x64xbf16> attributes {fuse.kernel, fuse.dims = {d0 = "64", d1 = "64", d2 = "64"}, fuse.ties = array<i64: 2>, fuse.instead = @mm} {
     %true = arith.constant true
     %zero = arith.constant 0.0 : bf16
     %a = "fuse.load"(%x, %true, %zero) {at = ["d2", "d0"]} : (tensor<64x64xbf16>, i1, bf16) -> bf16
@@ -31,7 +32,7 @@ module {
     %r = "fuse.store"(%o, %t, %true) {at = ["d0", "d1"], mode = "set"} : (tensor<64x64xbf16>, bf16, i1) -> tensor<64x64xbf16>
     return %r : tensor<64x64xbf16>
   }
-  func.func private @stored_across(%x: tensor<64x64xbf16>, %w: tensor<64x64xbf16>, %o: tensor<64x64xbf16>) -> tensor<64x64xbf16> attributes {fuse.kernel, fuse.dims = {d0 = "64", d1 = "64", d2 = "64"}, fuse.ties = array<i64: 2>, fuse.library = {sym_name = "mm", function_type = (tensor<64x64xbf16>, tensor<64x64xbf16>) -> tensor<64x64xbf16>, fuse.extern = "aten.mm.default", fuse.args = [#fuse.arg<0 : i64>, #fuse.arg<1 : i64>], fuse.kwargs = {}}} {
+  func.func private @stored_across(%x: tensor<64x64xbf16>, %w: tensor<64x64xbf16>, %o: tensor<64x64xbf16>) -> tensor<64x64xbf16> attributes {fuse.kernel, fuse.dims = {d0 = "64", d1 = "64", d2 = "64"}, fuse.ties = array<i64: 2>, fuse.instead = @mm} {
     %true = arith.constant true
     %zero = arith.constant 0.0 : bf16
     %a = "fuse.load"(%x, %true, %zero) {at = ["d0", "d2"]} : (tensor<64x64xbf16>, i1, bf16) -> bf16
@@ -41,7 +42,7 @@ module {
     %r = "fuse.store"(%o, %t, %true) {at = ["d1", "d0"], mode = "set"} : (tensor<64x64xbf16>, bf16, i1) -> tensor<64x64xbf16>
     return %r : tensor<64x64xbf16>
   }
-  func.func private @as_it_was(%x: tensor<64x64xbf16>, %w: tensor<64x64xbf16>, %o: tensor<64x64xbf16>) -> tensor<64x64xbf16> attributes {fuse.kernel, fuse.dims = {d0 = "64", d1 = "64", d2 = "64"}, fuse.ties = array<i64: 2>, fuse.library = {sym_name = "mm", function_type = (tensor<64x64xbf16>, tensor<64x64xbf16>) -> tensor<64x64xbf16>, fuse.extern = "aten.mm.default", fuse.args = [#fuse.arg<0 : i64>, #fuse.arg<1 : i64>], fuse.kwargs = {}}} {
+  func.func private @as_it_was(%x: tensor<64x64xbf16>, %w: tensor<64x64xbf16>, %o: tensor<64x64xbf16>) -> tensor<64x64xbf16> attributes {fuse.kernel, fuse.dims = {d0 = "64", d1 = "64", d2 = "64"}, fuse.ties = array<i64: 2>, fuse.instead = @mm} {
     %true = arith.constant true
     %zero = arith.constant 0.0 : bf16
     %a = "fuse.load"(%x, %true, %zero) {at = ["d0", "d2"]} : (tensor<64x64xbf16>, i1, bf16) -> bf16
@@ -66,7 +67,8 @@ func.func @main(%c: tensor<6x1xf32>, %x: tensor<12x26xf32>, %w: tensor<20x12xf32
   %y = call @product(%c, %x, %w, %e) : (tensor<6x1xf32>, tensor<12x26xf32>, tensor<20x12xf32>, tensor<6x8xf32>) -> tensor<6x8xf32>
   return %y : tensor<6x8xf32>
 }
-func.func private @product(%c: tensor<6x1xf32>, %x: tensor<12x26xf32>, %w: tensor<20x12xf32>, %o: tensor<6x8xf32>) -> tensor<6x8xf32> attributes {fuse.kernel, fuse.dims = {d0 = "6", d1 = "8", d2 = "20"}, fuse.ties = array<i64: 3>, fuse.library = {sym_name = "addmm", function_type = (tensor<6x8xf32, #fuse.layout<"6,8", "1,0", "0", "">>, tensor<6x20xf32, #fuse.layout<"6,20", "52,1", "30", "">>, tensor<20x8xf32, #fuse.layout<"20,8", "12,1", "0", "">>) -> tensor<6x8xf32>, fuse.extern = "aten.addmm.default", fuse.args = [#fuse.arg<0 : i64>, #fuse.arg<1 : i64>, #fuse.arg<2 : i64>], fuse.kwargs = {beta = 3 : i64}}} {
+func.func private @addmm(tensor<6x8xf32, #fuse.layout<"6,8", "1,0", "0", "">>, tensor<6x20xf32, #fuse.layout<"6,20", "52,1", "30", "">>, tensor<20x8xf32, #fuse.layout<"20,8", "12,1", "0", "">>) -> tensor<6x8xf32> attributes {fuse.extern = "aten.addmm.default", fuse.args = [#fuse.arg<0 : i64>, #fuse.arg<1 : i64>, #fuse.arg<2 : i64>], fuse.kwargs = {beta = 3 : i64}}
+func.func private @product(%c: tensor<6x1xf32>, %x: tensor<12x26xf32>, %w: tensor<20x12xf32>, %o: tensor<6x8xf32>) -> tensor<6x8xf32> attributes {fuse.kernel, fuse.dims = {d0 = "6", d1 = "8", d2 = "20"}, fuse.ties = array<i64: 3>, fuse.instead = @addmm} {
   %true = arith.constant true
   %zero = arith.constant 0.0 : f32
   %three = arith.constant 3.0 : f32

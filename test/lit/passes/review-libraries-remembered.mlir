@@ -11,8 +11,9 @@ module attributes {fuse.device = "cuda:0"} {
     %y = call @mm_kernel(%x, %z, %e) : (tensor<64x64xbf16>, tensor<64x64xbf16>, tensor<64x64xbf16>) -> tensor<64x64xbf16>
     return %y : tensor<64x64xbf16>
   }
+  func.func private @mm(tensor<64x64xbf16>, tensor<65x64xbf16>) -> tensor<64x64xbf16> attributes {fuse.extern = "aten.mm.default", fuse.args = [#fuse.arg<0 : i64>, #fuse.arg<1 : i64>], fuse.kwargs = {}}
   func.func private @mm_kernel(%x: tensor<64x64xbf16>, %z: tensor<64x64xbf16>, %o: tensor<64x64xbf16>) -> tensor<64x64xbf16> attributes {fuse.kernel, fuse.dims = {d0 = "64", d1 = "64", d2 = "64"}, fuse.ties = array<i64: 2>,
-      fuse.library = {sym_name = "mm", function_type = (tensor<64x64xbf16>, tensor<65x64xbf16>) -> tensor<64x64xbf16>, fuse.extern = "aten.mm.default", fuse.args = [#fuse.arg<0 : i64>, #fuse.arg<1 : i64>], fuse.kwargs = {}}} {
+      fuse.instead = @mm} {
     %true = arith.constant true
     %zero = arith.constant 0.0 : bf16
     %a = "fuse.load"(%x, %true, %zero) {at = ["d0", "d2"]} : (tensor<64x64xbf16>, i1, bf16) -> bf16
@@ -36,8 +37,9 @@ module attributes {fuse.device = "cuda:0"} {
     %y = call @mm_kernel(%x, %z, %e) : (tensor<64x64xbf16>, tensor<64x64xbf16>, tensor<64x64xbf16>) -> tensor<64x64xbf16>
     return %y : tensor<64x64xbf16>
   }
+  func.func private @mm(tensor<64x64xbf16>, tensor<64x64xbf16>) -> tensor<64x64xbf16> attributes {fuse.extern = "aten.mm.default", fuse.args = [#fuse.arg<0 : i64>, #fuse.arg<1 : i64>], fuse.kwargs = {}, fuse.precision = "tf32"}
   func.func private @mm_kernel(%x: tensor<64x64xbf16>, %z: tensor<64x64xbf16>, %o: tensor<64x64xbf16>) -> tensor<64x64xbf16> attributes {fuse.kernel, fuse.dims = {d0 = "64", d1 = "64", d2 = "64"}, fuse.ties = array<i64: 2>,
-      fuse.library = {sym_name = "mm", function_type = (tensor<64x64xbf16>, tensor<64x64xbf16>) -> tensor<64x64xbf16>, fuse.extern = "aten.mm.default", fuse.args = [#fuse.arg<0 : i64>, #fuse.arg<1 : i64>], fuse.kwargs = {}, fuse.precision = "tf32"}} {
+      fuse.instead = @mm} {
     %true = arith.constant true
     %zero = arith.constant 0.0 : bf16
     %a = "fuse.load"(%x, %true, %zero) {at = ["d0", "d2"]} : (tensor<64x64xbf16>, i1, bf16) -> bf16
@@ -60,8 +62,9 @@ module attributes {fuse.device = "cuda:0"} {
     %y = call @mm_kernel(%x, %z, %e) : (tensor<64x64xbf16>, tensor<64x64xbf16>, tensor<64x64xbf16>) -> tensor<64x64xbf16>
     return %y : tensor<64x64xbf16>
   }
+  func.func private @mm(tensor<64x64xbf16>, tensor<64x64xbf16>) -> tensor<64x64xbf16> attributes {fuse.extern = "aten.mm.default", fuse.args = [#fuse.arg<0 : i64>, #fuse.arg<1 : i64>], fuse.kwargs = {}}
   func.func private @mm_kernel(%x: tensor<64x64xbf16>, %z: tensor<64x64xbf16>, %o: tensor<64x64xbf16>) -> tensor<64x64xbf16> attributes {fuse.kernel, fuse.dims = {d0 = "64", d1 = "64", d2 = "64"}, fuse.ties = array<i64: 2>,
-      fuse.library = {sym_name = "mm", function_type = (tensor<64x64xbf16>, tensor<64x64xbf16>) -> tensor<64x64xbf16>, fuse.extern = "aten.mm.default", fuse.args = [#fuse.arg<0 : i64>, #fuse.arg<1 : i64>], fuse.kwargs = {}}} {
+      fuse.instead = @mm} {
     %true = arith.constant true
     %zero = arith.constant 0.0 : bf16
     %a = "fuse.load"(%x, %true, %zero) {at = ["d0", "d2"]} : (tensor<64x64xbf16>, i1, bf16) -> bf16

@@ -10,7 +10,7 @@
 // CHECK-LABEL: func.func @main
 // CHECK: call @widen({{.*}}) {fuse.group = 0 : i64}
 // CHECK: call @mm_kernel({{.*}}) {fuse.group = 0 : i64}
-// CHECK-NOT: fuse.library
+// CHECK-NOT: fuse.instead
 // SAID: passed: fuse-vertical: fused
 // SAID: analysis: review-libraries: kernel, kernel_us={{[0-9.]+}}, library_us={{[0-9.]+}}: @mm_kernel stays a kernel [mm_kernel]
 //
