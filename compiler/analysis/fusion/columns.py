@@ -17,7 +17,7 @@ from ...ir.contractions import PRODUCTS
 from ...ir.sizes import ceil_power
 from ..contraction.held import Columns, peak_columns
 from ..kernel.accesses import Crossing, points
-from .form import FusionTrial
+from .form import PlacedForm
 from .plan import FusionPlan, Instance
 
 _NONE: frozenset[str] = frozenset()
@@ -52,12 +52,12 @@ def have_block(products: Sequence[FusedProduct]) -> bool:
     )
 
 
-def held_by_products(t: FusionTrial, crossed: Iterable[frozenset[str]]) -> frozenset[str]:
+def held_by_products(t: PlacedForm, crossed: Iterable[frozenset[str]]) -> frozenset[str]:
     """The dims of which each program would hold all points, where reductions over ``crossed`` are the sums of
     products, and what is reduced along the columns of these.  None where they are something else, or where
     no program can hold so much.
     """
-    plan = t.planned
+    plan = t.plan
     found = [
         (instance, x, plan.image(instance, x.over), plan.image(instance, x.dims))
         for instance in plan.instances
@@ -89,11 +89,11 @@ def held_by_products(t: FusionTrial, crossed: Iterable[frozenset[str]]) -> froze
     return frozenset().union(*columns) if _fit(t, products, columns) and _pays(t, inner) else _NONE
 
 
-def _looped_columns(t: FusionTrial, products: Sequence[FusedProduct]) -> frozenset[str]:
+def _looped_columns(t: PlacedForm, products: Sequence[FusedProduct]) -> frozenset[str]:
     """The columns of all products of a kernel that goes through those of its first one, where nothing is
     added to it but pointwise kernels over its own dims; none elsewhere.
     """
-    plan = t.planned
+    plan = t.plan
     reducing = {i.member for i in plan.instances if plan.members[i.member].summary.crossings}
     whole = frozenset[str]().union(*(p.kept | p.over for p in products))
     rows = _rows(t, products)
@@ -108,9 +108,9 @@ def _product(plan: FusionPlan, instance: Instance, x: Crossing) -> FusedProduct:
     return FusedProduct(over, plan.image(instance, x.dims) - over, (left - right, right - left), x.wide)
 
 
-def _fit(t: FusionTrial, products: list[FusedProduct], columns: set[frozenset[str]]) -> bool:
+def _fit(t: PlacedForm, products: list[FusedProduct], columns: set[frozenset[str]]) -> bool:
     """Whether a program can hold the columns of products, in blocks of powers of two."""
-    plan, limits = t.planned, t.limits
+    plan, limits = t.plan, t.limits
     made = [
         Columns(
             next(along for along in columns if along <= p.kept),
@@ -128,14 +128,14 @@ def _fit(t: FusionTrial, products: list[FusedProduct], columns: set[frozenset[st
     return len(blocks) == len(extents) and peak_columns(made, blocks) <= limits.columns
 
 
-def _pays(t: FusionTrial, inner: frozenset[str]) -> bool:
-    plan, limits = t.planned, t.limits
+def _pays(t: PlacedForm, inner: frozenset[str]) -> bool:
+    plan, limits = t.plan, t.limits
     programs, depth = (t.points(dims) for dims in (plan.parallel, inner))
     return programs >= limits.many or depth <= limits.depth
 
 
-def _rows(t: FusionTrial, products: Iterable[FusedProduct]) -> frozenset[str]:
+def _rows(t: PlacedForm, products: Iterable[FusedProduct]) -> frozenset[str]:
     """The parallel dims that all of the products have, beside those of a batch of matrices."""
-    plan = t.planned
+    plan = t.plan
     kept = frozenset.intersection(*(p.kept for p in products)) & plan.parallel
     return kept - frozenset[str]().union(*(p.kept.difference(*p.sides) for p in products))

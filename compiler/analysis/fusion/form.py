@@ -3,13 +3,12 @@
 A model repeats its layers, so the same question is asked again about other calls.  A form leaves out which
 calls these are.  It has the summaries of the kernels.  Of the values it has what a rule may ask: their types,
 which of them are equal, which share storage, which are used elsewhere.  The form is the key of the cached
-verdict.  The rules that compute the verdict get a ``FusionTrial``, which holds the form, but neither the
-graph nor the module: so they cannot read anything that is not part of the key.
+verdict.  The rules that compute the verdict get a ``Merged``, which holds the form, but neither the graph nor
+the module: so they cannot read anything that is not part of the key.
 """
 
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import field
 from functools import cached_property
 from typing import NamedTuple
 
@@ -187,31 +186,12 @@ class FusionForm(NamedTuple):
         return sum([self.types[v].bytes for v in values])
 
 
-@dataclass
-class FusionTrial:
-    """A form that rules are judging, and results of earlier rules that later ones need.
-
-    walk: how the fused kernel walks down the columns and reduces rows on its way, None if it does not; set by
-    ``reduction_dims``.
-    shared: numbers of instances that a program computes once for its columns; found by ``lost_parallelism``.
-    holds: dims of which each program holds all points, the columns of products; set by ``reduction_dims``.
-    slots: issue slots that are spent again; counted by ``recompute``.
-    work: issue slots of the whole fused kernel, loads included, where some are spent again; else 0.
-    """
+@dataclass(frozen=True)
+class PlacedForm:
+    """A form with the placement of its kernels in one space."""
 
     form: FusionForm
-    plan: FusionPlan | None = None
-    walk: Walk | None = None
-    shared: set[int] = field(default_factory=set)
-    holds: frozenset[str] = frozenset()
-    slots: int = 0
-    work: int = 0
-
-    @property
-    def planned(self) -> FusionPlan:
-        """The plan that ``index_mismatch`` made."""
-        assert self.plan is not None, "index_mismatch makes the plan and runs first"
-        return self.plan
+    plan: FusionPlan
 
     @property
     def limits(self) -> Limits:
@@ -227,13 +207,15 @@ class FusionTrial:
 
     @cached_property
     def _extents(self) -> Mapping[str, int]:
-        return {name: self.estimate(e) for name, e in self.planned.extents.items()}
+        return {name: self.estimate(e) for name, e in self.plan.extents.items()}
 
 
 class Verdict(NamedTuple):
-    """The refusal, None when two groups may merge; and ``slots``, ``work`` and ``walk`` of the trial."""
+    """The refusal, None when two groups may merge; then also ``slots``, ``work`` and ``walk`` of what they
+    become, see ``Merged``.
+    """
 
     refusal: Refusal | None
-    slots: int
+    slots: int = 0
     work: int = 0
     walk: Walk | None = None

@@ -14,7 +14,7 @@ from ...ir.layout import TensorSpec
 from ..kernel.accesses import Read, Write, points
 from ..kernel.rows_again import held_as_loaded
 from .columns import products_of
-from .form import FusionTrial, ValueType
+from .form import PlacedForm, ValueType
 from .plan import FusionPlan, Instance
 from .walk import Walk
 
@@ -25,7 +25,7 @@ _VALUES_AGAIN = 4
 _ROUND = 4096
 
 
-def walk_of(t: FusionTrial, one: frozenset[str], other: frozenset[str]) -> Walk | str:
+def walk_of(t: PlacedForm, one: frozenset[str], other: frozenset[str]) -> Walk | str:
     """The walk over all points in which the reductions over ``one`` and over ``other`` can both run; else why
     there is none.
 
@@ -34,7 +34,7 @@ def walk_of(t: FusionTrial, one: frozenset[str], other: frozenset[str]) -> Walk 
     Nothing that runs at every point depends on a column's sum, and no reduction along rows does.  What is
     reduced down the columns varies along rows: the sum of all row sums shares no read with these.
     """
-    plan = t.planned
+    plan = t.plan
     if one & other or plan.parallel:
         return "they are not the rows and the columns of one matrix"
     if any(x.op == "fuse.scan" for m in plan.members for x in m.summary.crossings):
@@ -71,11 +71,11 @@ def _visits_again(plan: FusionPlan, row: frozenset[str], column: frozenset[str])
     return False
 
 
-def _reads(t: FusionTrial, row: frozenset[str], column: frozenset[str]) -> tuple[list[TensorSpec], int]:
+def _reads(t: PlacedForm, row: frozenset[str], column: frozenset[str]) -> tuple[list[TensorSpec], int]:
     """The tensors that are read at all points; and bytes of each column that are loaded for those that are
     read along the row only.
     """
-    plan = t.planned
+    plan = t.plan
     whole: dict[tuple[int, tuple[Expr, ...]], ValueType] = {}
     shared: dict[tuple[int, tuple[Expr, ...]], ValueType] = {}
     for instance in plan.instances:
@@ -99,7 +99,7 @@ def _sums(plan: FusionPlan, row: frozenset[str], column: frozenset[str]) -> int:
     )
 
 
-def read_for_columns(t: FusionTrial, number: int, missing: frozenset[str]) -> bool:
+def read_for_columns(t: PlacedForm, number: int, missing: frozenset[str]) -> bool:
     """Whether an instance, a reduction that does not vary over the dims ``missing``, costs next to nothing
     beside what varies over them.
 
@@ -107,7 +107,7 @@ def read_for_columns(t: FusionTrial, number: int, missing: frozenset[str]) -> bo
     once for all of them; and if all that is read for it is read at the same points for something that varies
     over ``missing`` (the mask of a masked mean, and the number of points that it keeps).
     """
-    plan = t.planned
+    plan = t.plan
     own = {number}
     for other in range(number, -1, -1):  # producers come before their readers
         if other in own:
@@ -129,12 +129,12 @@ def read_for_columns(t: FusionTrial, number: int, missing: frozenset[str]) -> bo
     return mine <= theirs and _contiguous(t, missing, dims)
 
 
-def nested(t: FusionTrial, crossed: Iterable[frozenset[str]]) -> bool:
+def nested(t: PlacedForm, crossed: Iterable[frozenset[str]]) -> bool:
     """Whether reductions over ``crossed`` can run on one row in registers.  Each of these sets of dims must
     be a subset of the next larger one (groups of a row, then the row), and the largest must have few points,
     of a static number.  Products multiply tiles, not rows: what one sums is no part of what another one does.
     """
-    plan = t.planned
+    plan = t.plan
     ordered = sorted(crossed, key=len)
     if any(not small < large for small, large in pairwise(ordered)):
         return False
@@ -146,7 +146,7 @@ def nested(t: FusionTrial, crossed: Iterable[frozenset[str]]) -> bool:
     return length is not None and length <= t.limits.held
 
 
-def _contiguous(t: FusionTrial, row: frozenset[str], everything: frozenset[str]) -> bool:
+def _contiguous(t: PlacedForm, row: frozenset[str], everything: frozenset[str]) -> bool:
     """Whether some access runs over all points, and each that does moves by one element along a dim of
     ``row``.
     """
@@ -159,9 +159,9 @@ def _contiguous(t: FusionTrial, row: frozenset[str], everything: frozenset[str])
     return found
 
 
-def _offsets(t: FusionTrial) -> Iterator[tuple[frozenset[str], Expr]]:
+def _offsets(t: PlacedForm) -> Iterator[tuple[frozenset[str], Expr]]:
     """The dims and the storage offset of each access that the fused kernel makes."""
-    plan, kept = t.planned, t.form.escaping
+    plan, kept = t.plan, t.form.escaping
     for instance in plan.instances:
         member = plan.members[instance.member]
         accesses: list[Read | Write] = [

@@ -1,18 +1,16 @@
 """The rules of fusion: each is a function that returns None if two groups of kernels may merge, else a
 refusal.
 
-They run in order, the cheap ones first.  Three rules also write into the ``FusionTrial`` what later rules
-read: ``index_mismatch`` writes ``plan``, ``reduction_dims`` writes ``walk`` and ``holds``,
-``recompute`` (``recompute.py``) adds to ``slots`` and writes ``work``.
+They run in order, the cheap ones first.
 
 ``plan.RULE_NAMES`` says what each name refuses.  Names that are raised elsewhere: ``index-mismatch``,
 ``atomic``, and in some cases ``order`` and ``reduction-dims``, in ``placement.py``, which plans;
 ``little-shared`` and ``memory`` in ``passes/fuse_horizontal.py``; ``extern`` in
 ``passes/fuse_vertical.py``; ``slower`` and ``measured`` in ``passes/helpers/fusing.py``.
 
-The first rules read groups in their graph (``OF_GROUPS``).  From ``index_mismatch`` on, rules read only the
-form of both groups (``OF_FORMS``), and their verdict is cached by the form (see ``form.py``).  Their texts
-call the kernels "{0}", "{1}", ..
+The first rules read groups in their graph (``OF_GROUPS``).  The others read what both would become
+(``OF_MERGED``; ``merged.py``), which depends on the form of both groups alone, and their verdict is cached by
+it (see ``form.py``).  Their texts call the kernels "{0}", "{1}", ..
 """
 
 from collections import Counter
@@ -22,10 +20,10 @@ from functools import cached_property
 from ...base.dataclass import dataclass
 from ...ir.contractions import PRODUCTS
 from ..contraction.tensor_cores import FEW
-from .columns import have_block, held_by_products, products_of
-from .form import FusionForm, FusionTrial, Limits, Verdict
+from .columns import have_block, products_of
+from .form import FusionForm, Limits, Verdict
 from .graph import GroupGraph
-from .orders import nested, read_for_columns, walk_of
+from .merged import Merged
 from .placement import plan_group
 from .plan import Refusal
 from .recompute import recompute
@@ -133,53 +131,16 @@ def cycle(c: Candidate) -> Refusal | None:
     )
 
 
-def index_mismatch(t: FusionTrial) -> Refusal | None:
-    """One placement of every member serves all reads inside the group."""
-    plan = plan_group(t.form.members, t.form.escaping, t.form.sizes.facts)
-    if isinstance(plan, Refusal):
-        return plan
-    t.plan = plan
-    return None
+def reduction_dims(m: Merged) -> Refusal | None:
+    """There is an order in which all reductions run, see ``Merged.order``."""
+    return m.order if isinstance(m.order, Refusal) else None
 
 
-def reduction_dims(t: FusionTrial) -> Refusal | None:
-    """All reductions and scans cross the same dims, with three exceptions:
-
-    - they cross nested dims of a row that is held in registers;
-    - they are row sums and column sums of one matrix, which is read once.  Then ``t.walk`` says how;
-    - they are the sums of products, and reductions along the products' columns, other products among them.
-      Then ``t.holds`` names the columns.
-    """
-    plan = t.planned
-    found: dict[frozenset[str], str] = {}
-    for instance in plan.instances:
-        summary = plan.members[instance.member].summary
-        for crossing in summary.crossings:
-            crossed = plan.image(instance, crossing.over)
-            if crossed:
-                found.setdefault(crossed, plan.members[instance.member].name)
-    if len(found) < 2 or nested(t, found):
-        return None
-    walk = walk_of(t, *found) if len(found) == 2 else "they cross more than two sets of dims"
-    if isinstance(walk, Walk):
-        t.walk = walk
-        return None
-    t.holds = held_by_products(t, found)
-    if t.holds:
-        return None
-    text = "; ".join(f"{name} over {', '.join(sorted(dims))}" for dims, name in found.items())
-    return Refusal(
-        "reduction-dims",
-        "they reduce over different dims: one would have to keep the other's values for all points",
-        (("over", text), ("no_walk", walk)),
-    )
-
-
-def products(t: FusionTrial) -> Refusal | None:
+def products(m: Merged) -> Refusal | None:
     """At most two products that tensor cores compute share a sum: their operands share the kernel's shared
     memory and their sums its registers (24 products of one matrix in a kernel: 4053 us, apart 228).
     """
-    plan = t.planned
+    plan = m.plan
     crossings = [
         (instance, x)
         for instance in plan.instances
@@ -192,7 +153,7 @@ def products(t: FusionTrial) -> Refusal | None:
     for instance, x in crossings:
         summed = plan.image(instance, x.over)
         free = plan.image(instance, x.dims) - summed
-        sums[summed] += sum(t.estimate(plan.extents[d]) > FEW for d in free) > 1
+        sums[summed] += sum(m.estimate(plan.extents[d]) > FEW for d in free) > 1
     wide = max(sums.values())
     if wide <= _MOST_PRODUCTS:
         return None
@@ -202,56 +163,48 @@ def products(t: FusionTrial) -> Refusal | None:
     )
 
 
-def common_block(t: FusionTrial) -> Refusal | None:
+def common_block(m: Merged) -> Refusal | None:
     """A program computes a block of rows and columns that all products of tiles have.  ``q[b, i] * k[b, j]``
     is a product for each ``b``, ``q[b, i] * r[i, j]`` one for each ``i``: neither are rows of both.  Where
     something is reduced along columns, ``held_by_products`` asks the same.
     """
-    tiles = [p for p in products_of(t.planned) if all(t.points(side) > FEW for side in p.sides)]
-    if t.holds or len(tiles) < 2 or have_block(tiles):
+    tiles = [p for p in products_of(m.plan) if all(m.points(side) > FEW for side in p.sides)]
+    if m.holds or len(tiles) < 2 or have_block(tiles):
         return None
     return Refusal("products", "the products share no row dim and column dim")
 
 
-def lost_parallelism(t: FusionTrial) -> Refusal | None:
+def lost_parallelism(m: Merged) -> Refusal | None:
     """Each reduction varies over every dim that nothing reduces: it would be computed again along one over
     which it does not vary.
 
     Exceptions: a sum of what each program of some columns reads anyway (``read_for_columns``), once for its
     columns; and a product of a chain, where each program holds the columns of the later ones.
     """
-    plan = t.planned
-    parallel = plan.parallel
-    for number, instance in enumerate(plan.instances):
-        summary = plan.members[instance.member].summary
-        for crossing in summary.crossings:
-            missing = parallel - plan.image(instance, crossing.dims) - t.holds
-            if missing and plan.image(instance, crossing.over):
-                if read_for_columns(t, number, missing):
-                    t.shared.add(number)
-                    continue
-                repeats = t.points(missing)
-                name = plan.members[instance.member].name
-                numbers = (("dims", ", ".join(sorted(missing))), ("repeats", repeats))
-                return Refusal(
-                    "lost-parallelism",
-                    f"the reduction of {name} would run again at each point of other dims: keep it apart",
-                    numbers,
-                )
+    for number, missing, once in m.repeated:
+        if not once:
+            repeats = m.points(missing)
+            name = m.plan.members[m.plan.instances[number].member].name
+            numbers = (("dims", ", ".join(sorted(missing))), ("repeats", repeats))
+            return Refusal(
+                "lost-parallelism",
+                f"the reduction of {name} would run again at each point of other dims: keep it apart",
+                numbers,
+            )
     return None
 
 
-def too_long_row(t: FusionTrial) -> Refusal | None:
+def too_long_row(m: Merged) -> Refusal | None:
     """Refuses if few, long rows would be read again after their reduction: one program would do it for each
     row.
     """
-    plan = t.planned
-    if t.walk is not None or t.holds:
+    plan = m.plan
+    if m.walk is not None or m.holds:
         return None  # each row is short, and many programs share the columns or the rows
     crossed = plan.crossed
-    length = t.points(crossed)
-    rows = t.points(plan.parallel)
-    if length <= t.limits.row or rows >= t.limits.rows or _read_from_cache(t, rows):
+    length = m.points(crossed)
+    rows = m.points(plan.parallel)
+    if length <= m.limits.row or rows >= m.limits.rows or _read_from_cache(m, rows):
         return None
     reduced: set[int] = set()
     for number, instance in enumerate(plan.instances):  # producers come before their readers
@@ -260,9 +213,9 @@ def too_long_row(t: FusionTrial) -> Refusal | None:
         if after and plan.reached[number] & crossed:
             numbers = (
                 ("row", length),
-                ("max_row", t.limits.row),
+                ("max_row", m.limits.row),
                 ("rows", rows),
-                ("min_rows", t.limits.rows),
+                ("min_rows", m.limits.rows),
             )
             name = plan.members[instance.member].name
             message = f"{name} visits few long rows again after they are reduced: split the reduction"
@@ -272,22 +225,22 @@ def too_long_row(t: FusionTrial) -> Refusal | None:
     return None
 
 
-def _read_from_cache(t: FusionTrial, rows: int) -> bool:
+def _read_from_cache(m: Merged, rows: int) -> bool:
     """Whether each multiprocessor has a row, and the second read of a row finds it in the cache.
 
     One kernel then costs less than the three kernels into which the reduction would be split (group norm of
     256 groups of 40960 elements: 18.5 us in one kernel, 22.8 us in three).
     """
-    members = t.planned.members
-    read = {m.operands[r.argument] for m in members for r in m.summary.reads}
-    read -= {result for m in members for result in m.results}
-    return rows * 2 >= t.limits.rows and t.form.bytes_of(read) <= t.limits.cached
+    members = m.plan.members
+    read = {each.operands[r.argument] for each in members for r in each.summary.reads}
+    read -= {result for each in members for result in each.results}
+    return rows * 2 >= m.limits.rows and m.form.bytes_of(read) <= m.limits.cached
 
 
-def uneven(t: FusionTrial) -> Refusal | None:
+def uneven(m: Merged) -> Refusal | None:
     """What is stored is stored at every parallel point: no element is stored by several programs."""
-    plan = t.planned
-    escaping = t.form.escaping
+    plan = m.plan
+    escaping = m.form.escaping
     for instance in plan.instances:
         member = plan.members[instance.member]
         for write in member.summary.writes:
@@ -301,15 +254,15 @@ def uneven(t: FusionTrial) -> Refusal | None:
     return None
 
 
-def overwritten(t: FusionTrial) -> Refusal | None:
+def overwritten(m: Merged) -> Refusal | None:
     """If a member overwrites a storage, other members read it only at the point that is overwritten, before
     it is overwritten.
 
     Coordinates over dims say which point that is.  Loaded indices do not: two points may load equal indices,
     so that one of them overwrites what the other has not read yet.
     """
-    plan = t.planned
-    made = {r for m in plan.members for r in m.results}
+    plan = m.plan
+    made = {r for member in plan.members for r in member.results}
     writers: dict[int, int] = {}
     for number, member in enumerate(plan.members):
         for tie in member.summary.ties:
@@ -350,10 +303,9 @@ def overwritten(t: FusionTrial) -> Refusal | None:
     return None
 
 
-#: The rules that read two groups in their graph, in this order; then those that read the form of both.
+#: The rules that read two groups in their graph, in this order; then those that read what both would become.
 OF_GROUPS: tuple[Callable[[Candidate], Refusal | None], ...] = (device, size, cycle)
-OF_FORMS: tuple[Callable[[FusionTrial], Refusal | None], ...] = (
-    index_mismatch,
+OF_MERGED: tuple[Callable[[Merged], Refusal | None], ...] = (
     products,
     reduction_dims,
     common_block,
@@ -370,7 +322,7 @@ def judge(candidate: Candidate) -> Verdict:
     for rule in OF_GROUPS:
         refusal = rule(candidate)
         if refusal is not None:
-            return Verdict(refusal, 0)
+            return Verdict(refusal)
     graph = candidate.graph
     verdict = _verdict(graph, candidate.form)
     if verdict.refusal is None:
@@ -388,7 +340,7 @@ def walk_of_group(graph: GroupGraph, group: int, limits: Limits) -> Walk | None:
 
 
 def _verdict(graph: GroupGraph, form: FusionForm) -> Verdict:
-    """The verdict of ``OF_FORMS``, which is remembered."""
+    """The verdict of ``OF_MERGED``, which is remembered."""
     verdict = graph.verdicts.get(form)
     if verdict is None:
         verdict = graph.verdicts[form] = judge_form(form)
@@ -396,13 +348,17 @@ def _verdict(graph: GroupGraph, form: FusionForm) -> Verdict:
 
 
 def judge_form(form: FusionForm) -> Verdict:
-    """The verdict of ``OF_FORMS``.  It holds for every pair of groups that has this form."""
-    trial = FusionTrial(form)
-    for rule in OF_FORMS:
-        refusal = rule(trial)
+    """The verdict of ``OF_MERGED``.  It holds for every pair of groups that has this form."""
+    plan = plan_group(form.members, form.escaping, form.sizes.facts)
+    if isinstance(plan, Refusal):
+        return Verdict(plan)
+    merged = Merged(form, plan)
+    for rule in OF_MERGED:
+        refusal = rule(merged)
         if refusal is not None:
-            return Verdict(refusal, trial.slots, trial.work)
-    return Verdict(None, trial.slots, trial.work, trial.walk)
+            return Verdict(refusal)
+    slots = merged.slots
+    return Verdict(None, slots, merged.work if slots else 0, merged.walk)
 
 
-__all__ = ["OF_FORMS", "OF_GROUPS", "Candidate", "judge", "judge_form", "walk_of_group"]
+__all__ = ["OF_GROUPS", "OF_MERGED", "Candidate", "judge", "judge_form", "walk_of_group"]

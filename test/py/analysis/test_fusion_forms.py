@@ -8,10 +8,12 @@ from typing import Any
 import pytest
 from fusion_modules import Graph
 
-from fuse_mlir.compiler.analysis.fusion.form import FusionTrial, Limits
+from fuse_mlir.compiler.analysis.fusion.form import Limits
 from fuse_mlir.compiler.analysis.fusion.graph import GroupGraph
-from fuse_mlir.compiler.analysis.fusion.plan import FusionPlan
-from fuse_mlir.compiler.analysis.fusion.rules import OF_FORMS, Candidate, judge, judge_form
+from fuse_mlir.compiler.analysis.fusion.merged import Merged
+from fuse_mlir.compiler.analysis.fusion.placement import plan_group
+from fuse_mlir.compiler.analysis.fusion.plan import FusionPlan, Refusal
+from fuse_mlir.compiler.analysis.fusion.rules import OF_MERGED, Candidate, judge, judge_form
 from fuse_mlir.compiler.analysis.program.dependences import Dependences, Node
 from fuse_mlir.compiler.cost.devices import hardware_named
 from fuse_mlir.compiler.ir.context import make_context
@@ -145,19 +147,37 @@ def reached(start: Any) -> list[Any]:
     return list(seen.values())
 
 
-def test_no_way_leads_from_a_trial_to_the_graph() -> None:
+def test_no_way_leads_from_what_rules_judge_to_the_graph() -> None:
     g, outputs = layers()
     with graph_of(g, *outputs) as graph:
-        trial = FusionTrial(pairs(graph)[0].form)
-        for rule in OF_FORMS:
-            assert rule(trial) is None
-        found = reached(trial)
+        form = pairs(graph)[0].form
+        merged = Merged(form, plan_group(form.members, form.escaping, form.sizes.facts))
+        for rule in OF_MERGED:
+            assert rule(merged) is None
+        found = reached(merged)
         assert any(isinstance(item, FusionPlan) for item in found)  # the walk reaches what there is
         assert not [
             item
             for item in found
             if isinstance(item, (GroupGraph, Dependences, Node, Candidate, ir.Operation, ir.Module, ir.Value))
         ]
+
+
+def test_no_rule_depends_on_those_before_it() -> None:
+    """Each says of what no rule has read yet what it says after the others, in both orders."""
+    g, outputs = layers()
+    with graph_of(g, *outputs) as graph:
+        for candidate in pairs(graph):
+            form = candidate.form
+            plan = plan_group(form.members, form.escaping, form.sizes.facts)
+            if isinstance(plan, Refusal):
+                continue
+            alone = [rule(Merged(form, plan)) for rule in OF_MERGED]
+            merged, turned = Merged(form, plan), Merged(form, plan)
+            assert [rule(merged) for rule in OF_MERGED] == alone
+            assert [rule(turned) for rule in reversed(OF_MERGED)] == alone[::-1]
+            first = next((refusal for refusal in alone if refusal is not None), None)
+            assert judge_form(form).refusal == first
 
 
 def test_a_form_is_judged_without_its_graph() -> None:
