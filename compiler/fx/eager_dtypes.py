@@ -41,8 +41,8 @@ def require_kernels(gm: GraphModule, on_cpu: bool) -> None:
 
     on_cpu: the graph runs there.  Elsewhere, and under autocast, float32 stands for all floats, as a GPU has
     other kernels for narrow ones.  Not asked about are calls of float32 and float64 alone, but for ops of
-    integers; unsigned integers of more than 8 bits, for which torch has hardly a kernel and this compiler
-    has; functions that are not torch's, or not public; and what is large for all that.
+    integers; whether eager has a kernel for unsigned integers of more than 8 bits, as this compiler has more;
+    functions that are not torch's, or not public; and what is large for all that.
     """
     nodes = [n for m in gm.modules() if isinstance(m, GraphModule) for n in m.graph.nodes]
     autocast = torch._C._is_any_autocast_enabled() or any("autocast" in str(n.target) for n in nodes)
@@ -126,7 +126,7 @@ def _small_call(node: Node, exact: bool) -> tuple[Any, Any] | None:
     tensors = [value for value in leaves if isinstance(value, Tensor)]
     asked = {t.dtype for t in tensors} or {value for value in leaves if isinstance(value, torch.dtype)}
     narrow = any(d not in _COMMON and (exact or not d.is_floating_point) for d in asked)
-    if asked & _WIDE or not (narrow or (asked and _is_of_integers(node))):
+    if not (narrow or (asked and _is_of_integers(node))):
         return None
     results = [_sizes(v) for v in pytree.tree_leaves(_value(node)) if isinstance(v, Tensor)]
     made, read = (sum(map(math.prod, group)) for group in (results, map(_sizes, tensors)))
@@ -139,7 +139,9 @@ def _small_call(node: Node, exact: bool) -> tuple[Any, Any] | None:
     def small(value: Any) -> Any:
         if isinstance(value, Tensor):
             wider = value.dtype.is_floating_point and not exact and value.dtype not in _COMMON
-            return _Ones(_fewer(_sizes(value), most), torch.float32 if wider else value.dtype)
+            dtype = torch.float32 if wider else value.dtype
+            number = _number(value)
+            return _Ones(_fewer(_sizes(value), most), dtype) if number is None else number.to(dtype)
         if is_result(value):
             return _fewer(value, most)
         return torch.device("cpu") if isinstance(value, torch.device) else value
@@ -158,6 +160,12 @@ def _is_of_integers(node: Node) -> bool:
 def _value(node: Node) -> Any:
     """What Dynamo computed a node with; None for functions and graphs."""
     return node.meta.get("example_value")
+
+
+def _number(tensor: Tensor) -> Tensor | None:
+    """A copy of a tensor of no dims whose number the program says, as ``torch.tensor(-1e9)``."""
+    known = getattr(tensor, "constant", None)
+    return known.clone() if isinstance(known, Tensor) and known.ndim == 0 else None
 
 
 def _sizes(tensor: Tensor) -> tuple[int, ...]:
@@ -184,7 +192,8 @@ def _refusal(function: Callable[..., Any], args: Any, kwargs: Any) -> str | None
         said = str(error).partition("\n")[0]
         if said.startswith("Could not run "):  # the op has kernels on other devices only
             return None
-        return said if any(word in said for word in _WORDS) else None
+        wide = any(getattr(x, "dtype", x) in _WIDE for x in pytree.tree_leaves((args, kwargs)))
+        return said if any(word in said for word in ((_OVERFLOW,) if wide else _WORDS)) else None
     except Exception:
         return None
     return None
@@ -195,9 +204,10 @@ def _make(ones: _Ones) -> Tensor:
 
 
 #: What torch says where a call is refused for a dtype, and not for its sizes.
+_OVERFLOW = "without overflow"
 _WORDS = (
     "not implemented for", "not supported", "not allowed", "only supports", "does not support", "dtype",
-    "must not be", "without overflow", "Boolean alpha", "can't be cast",
+    "must not be", _OVERFLOW, "Boolean alpha", "can't be cast",
 )  # fmt: skip
 
 __all__ = ["computed_in", "require_kernels", "rounded"]

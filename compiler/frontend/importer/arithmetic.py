@@ -107,10 +107,13 @@ class Arithmetic:
         return self.builder.element_type(BY_TORCH[dtype].value)
 
     def constant(self, number: int | float | bool, dtype: torch.dtype) -> Scalar:
-        """``number`` as eager converts it to ``dtype``: integers wrap, floats round."""
+        """``number`` as eager converts it to ``dtype``: integers wrap, floats round or saturate."""
         row = BY_TORCH[dtype]
         if row.kind == "float":
             number = float(number)
+            largest = largest_when_saturating(dtype)
+            if largest is not None and not pymath.isnan(number):
+                number = max(-largest, min(number, largest))
             key: tuple[Any, ...] = (row.value, number, pymath.copysign(1.0, number))
         elif row.kind == "bool":
             number = int(number != 0)

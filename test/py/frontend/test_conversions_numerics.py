@@ -84,6 +84,7 @@ def test_every_pair_of_dtypes(source: torch.dtype, target: torch.dtype) -> None:
 
 
 IOTA = {"device": "cpu", "requires_grad": False}
+MASK = torch.tensor([True, False, True])
 CREATION: list[tuple[Any, list[Any], dict[str, Any]]] = [
     (aten.full.default, [[2, 3], 1.5], {"dtype": torch.float16}),
     (aten.full.default, [[2, 3], -1], {"dtype": torch.int8}),
@@ -91,6 +92,10 @@ CREATION: list[tuple[Any, list[Any], dict[str, Any]]] = [
     (aten.full.default, [[], True], {}),
     (aten.full_like.default, [torch.ones(3, 2, dtype=torch.uint8), 255], {}),
     (aten.scalar_tensor.default, [2.5], {"dtype": torch.bfloat16}),
+    (aten.scalar_tensor.default, [-math.inf], {"dtype": torch.float8_e4m3fn}),
+    (aten.scalar_tensor.default, [1e9], {"dtype": torch.float8_e5m2}),
+    (aten.scalar_tensor.default, [math.nan], {"dtype": torch.float8_e4m3fn}),
+    (aten.where.ScalarOther, [MASK, torch.ones(3).to(torch.float8_e4m3fn), 465.0], {}),
     (aten.fill.Scalar, [torch.ones(2, 3), math.nan], {}),
     (aten.zero.default, [torch.ones(2, 3)], {}),
     (aten.fill.Tensor, [torch.ones(2, 3), torch.tensor(7)], {}),
