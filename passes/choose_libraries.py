@@ -1,21 +1,14 @@
 """``choose-libraries``: which matrix products are kernels, and which calls of torch's libraries."""
 
-from dataclasses import field
 from typing import ClassVar, Literal
 
 from ..compiler.analysis.contraction.arguments import NotAProduct
-from ..compiler.analysis.contraction.chains import ChainCost, chains_of, cost_of, wide_chains_of
-from ..compiler.analysis.contraction.few_rows import FewRows
-from ..compiler.analysis.contraction.plan import plan_of
+from ..compiler.analysis.contraction.choice import Offers
 from ..compiler.analysis.contraction.product import Product
-from ..compiler.analysis.contraction.roofline import bounded_rows, unmeasured
-from ..compiler.analysis.contraction.small import unmeasured_small
 from ..compiler.analysis.contraction.surroundings import Surroundings
 from ..compiler.base.dataclass import dataclass
 from ..compiler.base.options import Products
 from ..compiler.base.remarks import Remarks
-from ..compiler.cost.hardware import Hardware
-from ..compiler.index import Facts
 from ..compiler.ir.kernel import WIDE, string
 from ..compiler.ir.sizes import hints_of
 from ..compiler.ir.storage import device_of
@@ -25,16 +18,6 @@ from .helpers.library_call import stand_instead
 from .helpers.product_kernel import product_kernel
 from .helpers.program import Program
 from .pass_base import AnalysisPass, Count, Numerics, PassError, hardware_of
-
-
-@dataclass(frozen=True)
-class _Choice:
-    """Of one product: the rule that decided, a sentence, and the estimates in microseconds."""
-
-    generated: bool
-    rule: str
-    message: str
-    numbers: dict[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -137,9 +120,12 @@ class ChooseLibraries(AnalysisPass):
             return
         around = Surroundings(program.functions, hints_of(program.main))
         symbols, known = program.symbols(), program.facts()
+        offers = Offers(around, known, hardware, self.products, self.max_rows, self.tensor_cores == "all")
         calls = list(program.calls())
-        chained = self._chained(calls, program, around, hardware)
-        for number, call in enumerate(calls):
+        read = [self._product(call, program) for call in calls]
+        chained = offers.chained(p for p in read if isinstance(p, Product))
+        chains = [chained.get(p.result) if isinstance(p, Product) else None for p in read]
+        for call, chain in zip(calls, chains, strict=True):
             product = self._product(call, program)  # of the values that there are now
             if product is None:
                 continue
@@ -151,9 +137,8 @@ class ChooseLibraries(AnalysisPass):
                     ops=(name,), locations=(str(call.location),),
                 )  # fmt: skip
                 continue
-            chain = chained.get(number)
-            choice = _of_chain(chain) if chain is not None else self._choice(product, around, known, hardware)
-            said = "becomes a kernel" if choice.generated else f"is the library's: {choice.message}"
+            choice = offers.of(product, chain)
+            said = "becomes a kernel" if choice.generated else f"is the library's: {choice.why}"
             remarks.add(
                 self.name, "passed" if choice.generated else "missed", choice.rule, f"@{name} {said}",
                 ops=(name,), locations=(str(call.location),), **choice.numbers,
@@ -179,61 +164,3 @@ class ChooseLibraries(AnalysisPass):
         if problem is not None:
             raise PassError(f"{self.name}: {problem}", call.location)
         return product
-
-    def _chained(
-        self, calls: list[ir.Operation], program: Program, around: Surroundings, hardware: Hardware
-    ) -> dict[int, ChainCost]:
-        """By the numbers of the calls of products that become one kernel with each other: what their chain
-        takes."""
-        if self.products != "auto" or self.tensor_cores != "all":
-            return {}
-        read = [self._product(call, program) for call in calls]
-        products = {number: p for number, p in enumerate(read) if isinstance(p, Product)}
-        found = dict[ir.Value, ChainCost]()
-        for wide in (True, False):
-            left = [p for p in products.values() if p.result not in found]
-            chains = wide_chains_of(left, around, hardware) if wide else chains_of(left, around, hardware)
-            costs = [(chain, cost_of(chain, around, hardware)) for chain in chains]
-            found |= {p.result: cost for chain, cost in costs if cost.pays for p in chain.products}
-        return {n: found[p.result] for n, p in products.items() if p.result in found}
-
-    def _choice(self, product: Product, around: Surroundings, known: Facts, hardware: Hardware) -> _Choice:
-        """Whether a product becomes a kernel, and why."""
-        unsupported = product.unsupported()
-        if unsupported is not None:
-            return _Choice(False, *unsupported)
-        if product.is_short and self.products == "auto":
-            return _Choice(True, "short", "", {"summed": product.size("summed").constant or 0})
-        cost, few = around.cost(product), FewRows.of(product, self.max_rows, around.hints)
-        tiled = plan = plan_of(product, cost, around.hints, hardware)
-        reason = None
-        if plan.small and (self.tensor_cores == "all" or not plan.small_on_tensor_cores):
-            reason = unmeasured_small(product, plan.form, cost)
-        elif not isinstance(few, FewRows):
-            rows = bounded_rows(product, cost, known, around.hints)
-            reason = (
-                unmeasured(product, cost, hardware, rows is not None) if self.tensor_cores == "all" else few
-            )
-            tiled = plan if rows is None else plan_of(product, cost, around.hints, hardware, rows)
-        kernel, library, margin = (
-            tiled.kernel_microseconds(cost),
-            plan.library_microseconds(cost),
-            plan.margin(cost),
-        )
-        numbers: dict[str, float] = {"kernel_us": round(kernel, 2), "library_us": round(library, 2)}
-        if isinstance(few, FewRows):
-            numbers["rows"] = few.rows
-        if self.products == "generated":
-            return _Choice(True, "kernel", "", numbers)
-        if reason is not None and kernel > reason.enough * library:
-            return _Choice(False, reason.rule, reason.message, numbers)
-        if reason is None and kernel > margin * library:
-            enough = "" if margin == 1.0 else f", or at least {margin} of that time"
-            return _Choice(False, "library", f"a kernel is estimated to take longer{enough}", numbers)
-        return _Choice(True, "kernel", "", numbers)
-
-
-def _of_chain(cost: ChainCost) -> _Choice:
-    """Of a product that becomes a kernel with others."""
-    numbers = {"kernel_us": round(cost.kernel, 2), "library_us": round(cost.library, 2)}
-    return _Choice(True, "chain", "", numbers)

@@ -1,10 +1,9 @@
 """``review-libraries``: whether products that became kernels stay that, now that groups are known."""
 
 from collections.abc import Mapping
-from typing import ClassVar, Literal, NamedTuple
+from typing import ClassVar, Literal
 
-from ..compiler.analysis.contraction.plan import plan_of
-from ..compiler.analysis.contraction.roofline import unmeasured_around
+from ..compiler.analysis.contraction.choice import ProductChoice, reviewed
 from ..compiler.analysis.contraction.surroundings import GroupSurroundings
 from ..compiler.analysis.fusion.graph import GroupGraph
 from ..compiler.analysis.fusion.measured import Measurement, PairKeys
@@ -25,7 +24,8 @@ from .helpers.library_call import LibraryCall
 from .helpers.program import Program
 from .pass_base import AnalysisPass, Numerics, hardware_of
 
-_SLOWER = "is not estimated to take less"
+#: Why a kernel goes back, whatever is estimated.
+_MEASURED, _SPILLED = "was measured to take longer", "takes more registers or shared memory than there are"
 
 
 @dataclass(frozen=True)
@@ -125,7 +125,7 @@ class ReviewLibraries(AnalysisPass):
         """The calls of kernels that go back."""
         chained = _chained(program, hints_of(program.main))
         found, estimated_nodes = [], set[str]()
-        for call, estimated in estimated_products(program, hardware).items():
+        for call, choice in reviewed_products(program, hardware).items():
             known = measured.get(call)
             name = string(program.callee(call).attributes["sym_name"])
             if call in chained and known is None and self.back != "all":
@@ -136,16 +136,14 @@ class ReviewLibraries(AnalysisPass):
                 )  # fmt: skip
                 continue
             spilled = not set(node_names(call.location)).isdisjoint(self.spilled)
-            loses = self.back == "all" or spilled or not estimated.stays
-            numbers: dict[str, float] = {
-                "kernel_us": round(estimated.kernel_us, 2),
-                "library_us": round(estimated.library_us, 2),
-            }
+            loses, numbers, why = not choice.generated, choice.numbers, choice.why
             if known is not None:
-                loses, numbers = known.refusal is not None, dict(known.numbers)
-            said = "takes more registers or shared memory than there are" if spilled else estimated.why
-            said = said if known is None else "was measured to take longer"
-            becomes = f"goes back to the library: a kernel of its group {said}"
+                loses, numbers, why = known.refusal is not None, dict(known.numbers), _MEASURED
+            elif spilled:
+                loses, why = True, _SPILLED
+            elif self.back == "all":
+                loses, why = True, why or "is not wanted"
+            becomes = f"goes back to the library: a kernel of its group {why}"
             remarks.add(
                 self.name, "passed" if loses else "analysis", "library" if loses else "kernel",
                 f"@{name} {becomes if loses else 'stays a kernel'}",
@@ -166,33 +164,16 @@ class ReviewLibraries(AnalysisPass):
         remarks.items += [remark for remark in new.items if remark not in said]
 
 
-class Estimated(NamedTuple):
-    """Microseconds of the kernel of a product's group, and of the library's call with what is around it;
-    whether the kernel stays, and why not.
-    """
-
-    kernel_us: float
-    library_us: float
-    stays: bool
-    why: str
-
-
-def estimated_products(program: Program, hardware: Hardware) -> dict[ir.Operation, Estimated]:
+def reviewed_products(program: Program, hardware: Hardware) -> dict[ir.Operation, ProductChoice]:
     """The calls of kernels that could go back, in order."""
     facts, hints = program.facts(), hints_of(program.main)
     found = {}
     for call in program.calls():
         library = LibraryCall.of(program, call, facts)
-        if library is None:
-            continue
-        group = call.attributes.get("fuse.group", None)
-        cost = GroupSurroundings(program.functions, hints, group).cost(library.product)
-        plan = plan_of(library.product, cost, hints, hardware)
-        kernel_us, library_us = plan.kernel_microseconds(cost), plan.library_microseconds(cost)
-        around = None if plan.few is not None else unmeasured_around(cost, several=True)
-        why = _SLOWER if around is None else f"was not measured: {around.message}"
-        stays = around is None and kernel_us <= plan.kept * library_us
-        found[call] = Estimated(kernel_us, library_us, stays, why)
+        if library is not None:
+            group = call.attributes.get("fuse.group", None)
+            around = GroupSurroundings(program.functions, hints, group)
+            found[call] = reviewed(library.product, around, hardware)
     return found
 
 
