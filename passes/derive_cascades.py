@@ -2,7 +2,7 @@
 
 from typing import ClassVar
 
-from ..compiler.analysis.contraction.held import NARROW
+from ..compiler.analysis.contraction.held import CHAIN_COLUMNS
 from ..compiler.analysis.contraction.tensor_cores import reason_to_sum
 from ..compiler.analysis.fusion.graph import GroupGraph
 from ..compiler.analysis.fusion.plan import Refusal
@@ -157,7 +157,7 @@ def _uncut(kernel: ir.Operation, hardware: Hardware) -> NotOnline | None:
             return NotOnline("form", "its products have no rows in common beside which columns are summed")
         bound = subject.shape.bound(columns.dims)
         batched = len(subject.classes) > len(subject.sides) + len(subject.summed)
-        if not batched and bound is not None and bound <= NARROW:
+        if not batched and bound is not None and bound <= CHAIN_COLUMNS:
             return NotOnline("held", f"a program holds all {bound} columns")
         if columns_in_a_loop(subject, hardware) is None:
             return NotOnline("held", "a program holds all columns")

@@ -20,7 +20,7 @@ from ...cost.work import Work
 from ...ir.views import root_of, users_of
 from ...mlir import ir
 from . import wide
-from .held import NARROW
+from .held import CHAIN_COLUMNS
 from .plan import plan_of
 from .product import Product
 from .roofline import margin, unmeasured
@@ -94,13 +94,13 @@ def wide_chains_of(products: Sequence[Product], around: Surroundings, hardware: 
     copied = [
         p
         for p in products
-        if _is_narrow(p, around, hardware, wide.WIDEST) and wide.is_copied(p, around, hardware)
+        if _is_narrow(p, around, hardware, wide.WIDE_COLUMNS) and wide.is_copied(p, around, hardware)
     ]
-    return [chain for chain in chains_of(copied, around, hardware, wide.WIDEST) if chain.is_wide]
+    return [chain for chain in chains_of(copied, around, hardware, wide.WIDE_COLUMNS) if chain.is_wide]
 
 
 def chains_of(
-    products: Sequence[Product], around: Surroundings, hardware: Hardware, widest: int = NARROW
+    products: Sequence[Product], around: Surroundings, hardware: Hardware, widest: int = CHAIN_COLUMNS
 ) -> list[Chain]:
     """The chains among the products of a module that have at most ``widest`` columns, of products that
     measurements say something about.
@@ -111,7 +111,7 @@ def chains_of(
     if len(narrow) < 2:
         return []
     steps = {r: step for r, p in narrow.items() if (step := _step(p, narrow, around)) is not None}
-    if widest > NARROW:
+    if widest > CHAIN_COLUMNS:
         steps = {r: step for r, step in steps.items() if _holds_one(step, around)}
     read = {maker.result for step in steps.values() for maker in step.makers}
     return [_ending_with(result, narrow, steps) for result in steps if result not in read]

@@ -43,7 +43,7 @@ _SCALAR_SUMS = 16
 _STAGES_IN_TURN, _WARPS_IN_TURN, _WARP_ROWS, _HEAVY = (2, 1), 16, 16, 8
 #: Rows and warps of programs that copy weights for each block; the most columns of products that do not need
 #: that.
-COPYING_ROWS, _COPYING_WARPS, NARROW = 128, 8, 128
+COPYING_ROWS, _COPYING_WARPS, CHAIN_COLUMNS = 128, 8, 128
 
 #: What names the columns of a product.
 Name = TypeVar("Name", bound=Hashable)
@@ -174,11 +174,11 @@ def _going_through(form: HeldForm, hardware: Hardware) -> list[HeldBlocks]:
 
 
 def _copying(form: HeldForm, hardware: Hardware) -> list[HeldBlocks]:
-    """Blocks that programs go through which copy weights again for each: of chains of more than ``NARROW``
-    columns, with at least a block for every second multiprocessor.
+    """Blocks that programs go through which copy weights again for each: of chains of more than
+    ``CHAIN_COLUMNS`` columns, with at least a block for every second multiprocessor.
     """
     resident = form.resident
-    if resident is None or not resident.largest or not hardware.descriptors or form.widest <= NARROW:
+    if resident is None or not resident.largest or not hardware.descriptors or form.widest <= CHAIN_COLUMNS:
         return []
     others = free_blocks(form.free[1:], form.least)
     blocks = HeldBlocks(

@@ -17,7 +17,7 @@ from ...cost.clock import microseconds
 from ...cost.hardware import Hardware
 from ...cost.work import Work
 from ...ir.sizes import estimate
-from ..kernel.streams import streams
+from ..kernel.descriptors import streams
 from . import roofline, small
 from .few_rows import FewRows
 from .product import Product

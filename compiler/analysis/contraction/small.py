@@ -29,7 +29,7 @@ from .tensor_cores import FEW
 from .tiles import ProductForm
 
 #: The most elements of a sum that is multiplied one by one, and the most rows or columns of the product.
-LONGEST, NARROW = 16, 16
+LONGEST, SMALL_COLUMNS = 16, 16
 #: Rows, columns and summed elements that one block holds.
 _EXTENTS = (16, 32)
 #: The most elements of a right factor of a batch that is multiplied one by one and lies along the sum.
@@ -57,7 +57,7 @@ def is_one_by_one(form: ProductForm) -> bool:
     return (
         form.element in _EXACT
         or min(form.m, form.n) <= FEW
-        or (form.batch > 1 and max(form.m, form.n) <= NARROW)
+        or (form.batch > 1 and max(form.m, form.n) <= SMALL_COLUMNS)
     )
 
 
@@ -84,7 +84,7 @@ def _is_aligned(form: ProductForm) -> bool:
 
 
 def _is_narrow(form: ProductForm) -> bool:
-    return SHORT < form.k <= LONGEST and 2 <= min(form.m, form.n) <= NARROW
+    return SHORT < form.k <= LONGEST and 2 <= min(form.m, form.n) <= SMALL_COLUMNS
 
 
 def is_of_tiles(form: ProductForm) -> bool:
@@ -115,8 +115,8 @@ def unmeasured_small(product: Product, form: ProductForm, moved: Moved) -> Unmea
             return Unmeasured("strides", "the factors do not lie along the dim that is summed")
     elif in_blocks(form):
         return _unmeasured_blocks(product, moved)
-    elif columns is None or columns > NARROW:
-        return Unmeasured("sizes", f"at most {NARROW} columns, and known when compiling")
+    elif columns is None or columns > SMALL_COLUMNS:
+        return Unmeasured("sizes", f"at most {SMALL_COLUMNS} columns, and known when compiling")
     elif form.turned and "b" in product.dims["right"] and not _reads_columns(product, columns * summed):
         return Unmeasured("strides", "the right factor does not lie along its columns, and is read often")
     return None

@@ -13,15 +13,15 @@ from ...ir.layout import TensorSpec
 from ...ir.sizes import ceil_power
 from ...ir.views import root_of
 from ...mlir import ir
-from ..kernel.streams import streams
-from .held import COPYING_ROWS, NARROW, fills_copying
+from ..kernel.descriptors import streams
+from .held import CHAIN_COLUMNS, COPYING_ROWS, fills_copying
 from .product import Product
 from .surroundings import Surroundings
 from .tensor_cores import FEW
 from .tiles import SPARE_BYTES
 
 #: The most columns of a product, and the most elements that it sums.
-WIDEST = 256
+WIDE_COLUMNS = 256
 #: A tensor that is read between two products has at most this part of the bytes of a result.
 _LITTLE = 1 / 16
 
@@ -29,7 +29,7 @@ _LITTLE = 1 / 16
 def is_wide(product: Product) -> bool:
     """Whether it has so many columns that a chain of it is a wide one."""
     columns = product.size("right").constant
-    return columns is not None and columns > NARROW
+    return columns is not None and columns > CHAIN_COLUMNS
 
 
 def is_copied(product: Product, around: Surroundings, hardware: Hardware) -> bool:
@@ -37,7 +37,7 @@ def is_copied(product: Product, around: Surroundings, hardware: Hardware) -> boo
     shared memory holds its weights, and descriptors can copy them, or these have few columns.
     """
     rows, columns, summed = (product.size(role).constant or 0 for role in ("left", "right", "summed"))
-    if not hardware.descriptors or not fills_copying(rows, hardware) or max(columns, summed) > WIDEST:
+    if not hardware.descriptors or not fills_copying(rows, hardware) or max(columns, summed) > WIDE_COLUMNS:
         return False
     factor, root = product.specs["right"], root_of(product.values["right"])
     if columns * summed * factor.element_bytes + SPARE_BYTES > hardware.shared_bytes:

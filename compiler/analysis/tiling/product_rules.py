@@ -35,8 +35,8 @@ from ..contraction.tiles import (
     ranked_blocks,
 )
 from ..kernel.concatenation import Pieces, read_by_pieces
+from ..kernel.descriptors import streams_of, streams_of_weights
 from ..kernel.shape import KernelShape
-from ..kernel.streams import streams_of, streams_of_weights
 from .choice import NoTiling, grid
 
 #: The part that a dim has in a product: of its left operand, of its right one, of both, summed, or none.

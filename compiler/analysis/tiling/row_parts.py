@@ -20,7 +20,7 @@ from ...ir.reductions import REDUCTION_OPS
 from ...ir.sizes import ceil_power
 from ...ir.tile import Tile
 from ..kernel.shape import KernelShape
-from .rows import WIDEST, NoVectors, row_of, start_of
+from .rows import ACCESS_BYTES, NoVectors, row_of, start_of
 
 #: Bytes of the elements whose rows gain: lanes side by side that read 4 bytes each are fast enough.
 _NARROW = 2
@@ -75,7 +75,7 @@ def row_parts(kernel: Kernel, tile: Tile) -> RowParts | NoVectors:
         return NoVectors.UPDATED
     if any(string(a.op.attributes["mode"]) != "set" for a in stores):
         return NoVectors.ADDED
-    vector = WIDEST // _NARROW
+    vector = ACCESS_BYTES // _NARROW
     read = {number: _narrow_start(kernel, shapes, access, dim) for number, access in loads.items()}
     shared = tuple(
         (n, start)

@@ -13,7 +13,7 @@ from ...ir.layout import TensorSpec
 from ...ir.reductions import REDUCTION_OPS
 from ...ir.tile import Tile
 from ..kernel.shape import KernelShape
-from .rows import WIDEST, NoVectors, row_of, start_of
+from .rows import ACCESS_BYTES, NoVectors, row_of, start_of
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,7 @@ def row_start(kernel: Kernel, tile: Tile) -> RowStart | NoVectors:
         return NoVectors.STARTS
     [(start, element)] = starts
     assert start is not None
-    vector = WIDEST // element
+    vector = ACCESS_BYTES // element
     if vector == 1:
         return NoVectors.STEPS
     if tile.axes[axis].block % vector:

@@ -14,7 +14,7 @@ from ...ir.tile import Tile
 from ..kernel.shape import KernelShape
 
 #: Bytes of the widest access.
-WIDEST = 16
+ACCESS_BYTES = 16
 
 
 class NoVectors(Enum):
@@ -68,7 +68,9 @@ def start_of(kernel: Kernel, shapes: KernelShape, access: Access, dim: str) -> E
     spec = kernel.spec(access.argument)
     row = shapes.offset_of(access) - sym(dim)
     names = row.symbols()
-    aligned = spec.offset.constant is not None and spec.offset.constant * spec.element_bytes % WIDEST == 0
+    aligned = (
+        spec.offset.constant is not None and spec.offset.constant * spec.element_bytes % ACCESS_BYTES == 0
+    )
     if not aligned or dim in names:
         return None
     return None if any(is_indirect(n) or n not in kernel.dims for n in names) else row

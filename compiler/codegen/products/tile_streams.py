@@ -10,7 +10,7 @@ other.  They take no registers on their way, which the sums and the columns betw
 
 from collections.abc import Mapping
 
-from ...analysis.kernel.streams import Stream, streams_of, streams_of_weights
+from ...analysis.kernel.descriptors import Stream, streams_of, streams_of_weights
 from ...ir.dialects import tt
 from ...ir.kernel import Kernel
 from ...ir.layout import memory_element

@@ -182,7 +182,7 @@ ATTRIBUTES = (
         "The numbers of the arguments of which only torch knows where they begin in their storage. A kernel "
         "without products need not have it.",
         "`choose-tiling`",
-        "`analysis/kernel/streams.py`",
+        "`analysis/kernel/descriptors.py`",
     ),
     DiscardableAttribute(
         "fuse.tile",

@@ -1,9 +1,9 @@
-"""Which kernels have a product whose tiles descriptors may copy (``analysis/kernel/streams.py``)."""
+"""Which kernels have a product whose tiles descriptors may copy (``analysis/kernel/descriptors.py``)."""
 
 import pytest
 from tiling_cases import Case, parsed, tensor
 
-from fuse_mlir.compiler.analysis.kernel.streams import streams_of
+from fuse_mlir.compiler.analysis.kernel.descriptors import streams_of
 from fuse_mlir.compiler.ir.kernel import Kernel, is_kernel
 
 LOADS = "load x[d0, d2] -> a\nload w[d2, d1] -> b\n"
