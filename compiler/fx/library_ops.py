@@ -34,6 +34,13 @@ keep_whole(
     "a number of elements that depends on the data",
     "aten.nonzero.default", "aten.nonzero_static.default", "aten._unique2.default", "aten.unique_dim.default",
     "aten.unique_consecutive.default", "aten.masked_select.default", "aten.repeat_interleave.Tensor",
+    "aten.bincount.default",
+)  # fmt: skip
+
+keep_whole(
+    "histograms that torch has on a CPU alone",
+    "aten.histogram.bins_tensor", "aten.histogram.bin_ct", "aten._histogramdd_bin_edges.default",
+    "aten._histogramdd_from_bin_cts.default", "aten._histogramdd_from_bin_tensors.default",
 )  # fmt: skip
 
 keep_whole("Inductor compiled it", "higher_order.run_inductor_graph")
@@ -46,7 +53,7 @@ keep_whole("an op with an effect, and the token that orders it", "higher_order.w
 keep_whole(
     "sorting: the vendor's library runs it",
     "aten.sort.default", "aten.sort.stable", "aten.topk.default", "aten.kthvalue.default",
-    "aten.median.default", "aten.median.dim",
+    "aten.median.default", "aten.median.dim", "aten.nanmedian.default", "aten.nanmedian.dim",
     "aten.mode.default", "aten.searchsorted.Scalar", "aten.bucketize.Scalar",
 )  # fmt: skip
 

@@ -196,6 +196,22 @@ def test_histograms(way):
             Compiled(lambda x: torch.histc(x, 4))(torch.tensor([1.0, math.nan]))
 
 
+def test_histograms_of_a_cpu_are_calls_of_torch():
+    x, w = torch.linspace(-1, 1, 12), torch.arange(12.0)
+
+    def f(x, w):
+        return (
+            *torch.histogram(x * 2, 4, range=(-1.0, 1.0), weight=w),
+            *torch.histogram(x, torch.tensor([-1.0, 0.0, 2.0]), density=True),
+            *torch.histogramdd(x.view(6, 2), [2, 3], range=[-1.0, 1.0, -1.0, 1.0])[:1],
+        )
+
+    compiled = Compiled(f)
+    for found, expected in zip(compiled(x, w), f(x, w), strict=True):
+        assert torch.equal(found, expected)
+    assert not compiled.graphs[0].fallbacks
+
+
 def test_kernels_compile_for_a_gpu():
     pytest.importorskip("triton")
 

@@ -23,6 +23,7 @@ USES = {
     "predicate": lambda x, y, w: torch.cond(
         x.nonzero().shape[0] > 5, lambda z: z.sin(), lambda z: z.cos(), (y,)
     ),
+    "counts": lambda x, y, w: x.long().flatten().bincount(y.repeat(2)[: x.numel()], minlength=2) * 2 + 1,
     "dead": lambda x, y, w: (x.nonzero() * 2, y + 1)[1],
 }
 
