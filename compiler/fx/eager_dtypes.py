@@ -192,8 +192,9 @@ def _refusal(function: Callable[..., Any], args: Any, kwargs: Any) -> str | None
         said = str(error).partition("\n")[0]
         if said.startswith("Could not run "):  # the op has kernels on other devices only
             return None
-        wide = any(getattr(x, "dtype", x) in _WIDE for x in pytree.tree_leaves((args, kwargs)))
-        return said if any(word in said for word in ((_OVERFLOW,) if wide else _WORDS)) else None
+        dtypes = [getattr(leaf, "dtype", leaf) for leaf in pytree.tree_leaves((args, kwargs))]
+        words = (_OVERFLOW,) if any(dtype in dtypes for dtype in _WIDE) else _WORDS
+        return said if any(word in said for word in words) else None
     except Exception:
         return None
     return None

@@ -110,12 +110,18 @@ def test_numbers_that_a_dtype_cannot_hold(op, number, dtype):
     check(lambda x: NUMBERS[op](x, number), GIVEN[dtype])
 
 
+def assigned(x, places, values):
+    x[places] = values
+    return x
+
+
 #: Numbers of tensors that the program says, and unsigned integers, for which eager has few kernels.
 KNOWN = {
     "masked_fill": (lambda x: x.masked_fill(MASK, torch.tensor(-1e9)), GIVEN["uint8"]),
     "in place": (lambda x: x.mul(2).masked_fill_(MASK, torch.tensor(float("inf"))), GIVEN["int32"]),
     "a tensor that it holds": (lambda x: x.masked_fill(MASK, torch.tensor(7)), GIVEN["uint8"]),
     "full of uint16": (lambda x: torch.full((2,), 1e9, dtype=torch.uint16), GIVEN["int32"]),
+    "slices beside a mask": (lambda x: assigned(x[None] * 2, (slice(None), MASK), x[:2] + 1), GIVEN["int32"]),
     "pad of uint16": (lambda x: F.pad(x.to(torch.uint16), (1, 1), value=-1), GIVEN["int32"]),
 }
 
