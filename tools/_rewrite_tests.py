@@ -39,6 +39,9 @@ TESTS = {
     "written-views": RewriteTests(
         "rewrites/test_written_views.py", "test_what_is_written_is_in_memory", "test_left_alone"
     ),
+    "written-strides": RewriteTests(
+        "rewrites/test_written_strides.py", "test_what_follows_counts_eagers_strides", "test_left_alone"
+    ),
     "masked-writes": RewriteTests(
         "rewrites/test_masked_writes.py", "test_writes_and_gradients", "test_not_for_other_indices"
     ),

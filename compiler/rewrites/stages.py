@@ -21,6 +21,7 @@ from .captured.attention_splits import split_keys
 from .captured.batch_norms import keep_batch_norms
 from .captured.idle_dropouts import drop_idle_dropouts
 from .captured.masked_writes import write_where_masks_hold
+from .captured.written_strides import keep_strides_of_updates
 from .captured.written_views import write_to_memory
 from .graph.collective_waits import wait_for_all
 from .graph.complex_pairs import compute_pairs
@@ -110,7 +111,8 @@ CAPTURED = Stage(
         Step(split_keys, Switch.ATTENTION, "without a mask, or a causal one, the call splits keys itself"),
         Step(lay_out_masks, Switch.ATTENTION, "what other masks are left"),
         Step(keep_batch_norms, Switch.INFERENCE, "AOTAutograd would spell them out"),
-        Step(write_where_masks_hold, Switch.ALWAYS, "last: the rewrites before follow what is written"),
+        Step(write_where_masks_hold, Switch.ALWAYS, "the rewrites before follow what is written"),
+        Step(keep_strides_of_updates, Switch.ALWAYS, "last: the rewrites before know updates in place"),
     ),
 )
 JOINT = Stage(
