@@ -2,6 +2,7 @@
 
 from ...compiler.analysis.program.dependences import ASSERTS
 from ...compiler.analysis.program.provenance import node_names
+from ...compiler.ir.defining import defining_op
 from ...compiler.ir.kernel import argument_attributes, kernel_ties
 from ...compiler.mlir import ir
 from .kernels import kernel_body, result_types, set_signature
@@ -36,7 +37,7 @@ def drop_results(
     kept_values = [v for v, keep in zip(end.operands, live, strict=True) if keep]
     ir.Operation.create("func.return", [], kept_values, loc=end.location, ip=ir.InsertionPoint(end))
     end.erase()
-    lost_ops = [store for store, keep in zip(stores, live, strict=True) if not keep]
+    lost_ops = [op for store, keep in zip(stores, live, strict=True) if not keep for op in _steps(store)]
     lost_ops += [op for op in body[:-1] if not asserts and op.name in ASSERTS]
     nodes = _lost_nodes(body[:-1], lost_ops)
     for op in lost_ops:
@@ -48,6 +49,16 @@ def drop_results(
     return _drop_arguments(
         program, call, kernel, [t for t, keep in zip(ties, live, strict=True) if keep], types, live
     )
+
+
+def _steps(store: ir.Operation) -> list[ir.Operation]:
+    """The stores of one tensor, last to first: a concatenation is stored in several."""
+    steps: list[ir.Operation] = []
+    step: ir.Operation | None = store
+    while step is not None:
+        steps.append(step)
+        step = defining_op(step.operands[0], "fuse.store")
+    return steps
 
 
 def _lost_nodes(body: list[ir.Operation], stores: list[ir.Operation]) -> frozenset[str]:

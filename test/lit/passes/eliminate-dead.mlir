@@ -43,6 +43,36 @@ module attributes {fuse.device = "cpu"} {
 
 // -----
 
+// A result that is stored in several steps goes with all of them, and with its empty.
+// CHECK-LABEL: func.func @main
+// CHECK-NEXT: %[[O:.*]] = "fuse.empty"
+// CHECK-NEXT: call @parts(%arg0, %[[O]]) : (tensor<64xf32>, tensor<64xf32>) -> tensor<64xf32>
+// CHECK-NEXT: return
+// CHECK-LABEL: func.func private @parts
+// CHECK: "fuse.store"
+// CHECK-NOT: "fuse.store"
+module attributes {fuse.device = "cpu"} {
+  func.func @main(%x: tensor<64xf32>) -> tensor<64xf32> {
+    %o = "fuse.empty"() {syms = []} : () -> tensor<64xf32>
+    %p = "fuse.empty"() {syms = []} : () -> tensor<128xf32>
+    %y:2 = call @parts(%x, %o, %p) : (tensor<64xf32>, tensor<64xf32>, tensor<128xf32>) -> (tensor<64xf32>, tensor<128xf32>)
+    return %y#0 : tensor<64xf32>
+  }
+  func.func private @parts(%x: tensor<64xf32>, %o: tensor<64xf32>, %p: tensor<128xf32>) -> (tensor<64xf32>, tensor<128xf32>)
+      attributes {fuse.kernel, fuse.dims = {d0 = "64"}, fuse.ties = array<i64: 1, 2>} {
+    %true = arith.constant true
+    %zero = arith.constant 0.0 : f32
+    %v = "fuse.load"(%x, %true, %zero) {at = ["d0"]} : (tensor<64xf32>, i1, f32) -> f32
+    %r = "fuse.store"(%o, %v, %true) {at = ["d0"], mode = "set"} : (tensor<64xf32>, f32, i1) -> tensor<64xf32>
+    %e = math.exp %v : f32
+    %s = "fuse.store"(%p, %v, %true) {at = ["d0"], mode = "set"} : (tensor<128xf32>, f32, i1) -> tensor<128xf32>
+    %t = "fuse.store"(%s, %e, %true) {at = ["d0 + 64"], mode = "set"} : (tensor<128xf32>, f32, i1) -> tensor<128xf32>
+    return %r, %t : tensor<64xf32>, tensor<128xf32>
+  }
+}
+
+// -----
+
 // The sum goes with its store, and the kernel is named after the product that is left.
 // CHECK-LABEL: func.func @main
 // CHECK: call @mul(
