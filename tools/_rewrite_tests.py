@@ -36,6 +36,9 @@ TESTS = {
     "idle-dropouts": RewriteTests(
         "rewrites/test_idle_dropouts.py", "test_what_is_written_is_in_the_operand", "test_left_alone"
     ),
+    "overlapping-lists": RewriteTests(
+        "rewrites/test_overlapping_lists.py", "test_updated_one_after_the_other", "test_left_alone"
+    ),
     "written-views": RewriteTests(
         "rewrites/test_written_views.py", "test_what_is_written_is_in_memory", "test_left_alone"
     ),

@@ -125,3 +125,6 @@ def _lies(value: Tensor, strides: Sequence[Any]) -> bool:
 
 def _equal(sizes: Sequence[Any], others: Sequence[Any]) -> bool:
     return all(statically_known_true(a == b) for a, b in zip(sizes, others, strict=True))
+
+
+__all__ = ["keep_strides_of_updates"]
