@@ -8,6 +8,7 @@ from ..compiler.analysis.program.lifetimes import storage_bytes
 from ..compiler.base.dataclass import dataclass
 from ..compiler.base.remarks import Remarks
 from ..compiler.index import Facts, const, offset, simplify, sym
+from ..compiler.ir.defining import is_true
 from ..compiler.ir.kernel import Kernel, argument_attributes, kernel_ties, string
 from ..compiler.ir.layout import TensorSpec
 from ..compiler.ir.sizes import hints_of
@@ -37,9 +38,10 @@ class WriteInPlace(AnalysisPass):
         %z = call @gelu_1(%m) : (..) -> tensor<32x64xf32>           // fuse.ties = array<i64: 0>
         %y = "fuse.view"(%z) {map = ["v0*4 + v1", "v2"], syms = []} : (..) -> tensor<8x4x64xf32>
 
-    One tensor is then alive in place of two, and what is written is in the cache already.  The kernel may
-    reduce: it reads a row, and then writes it.  Whether a result may lie where an operand lies is said by
-    the rules of ``compiler/analysis/kernel/in_place.py``.
+    One tensor is then alive in place of two, and what is written is in the cache already.  A kernel that only
+    copies the old tensor, in front of an update of the copy, is gone.  The kernel may reduce: it reads a row,
+    and then writes it.  Whether a result may lie where an operand lies is said by the rules of
+    ``compiler/analysis/kernel/in_place.py``.
 
     Does not fire on a tensor that something reads later, through any view; on arguments of ``@main``, which
     the caller owns; on a tensor that is another operand of the call, too; on another element type, device or
@@ -65,6 +67,10 @@ class WriteInPlace(AnalysisPass):
                 if key not in made:
                     made[key] = _in_place(program, kernel, pairs)
                 _replace(program, call, kernel_ties(kernel), made[key], pairs)
+        for call, kernel in program.kernel_calls() if made else ():
+            if kernel in made.values() and _changes_nothing(kernel):
+                call.results[0].replace_all_uses_with(call.operands[0])
+                program.erase_call(call)
         program.erase_unused()
 
     def _pairs(
@@ -204,6 +210,21 @@ def _in_place(program: Program, kernel: ir.Operation, pairs: dict[int, int]) -> 
     new.attributes["fuse.ties"] = ir.DenseI64ArrayAttr.get(tied)
     set_signature(new, types, attributes)
     return new
+
+
+def _changes_nothing(kernel: ir.Operation) -> bool:
+    """Whether a kernel of one argument stores each element that it loads where it lies."""
+    body = [op for op in kernel_body(kernel) if op.name != "arith.constant"]
+    if [op.name for op in body] != ["fuse.load", "fuse.store", "func.return"]:
+        return False
+    load, store, _ = body
+    return (
+        load.operands[0] == store.operands[0]
+        and store.operands[1] == load.results[0]
+        and load.attributes["at"] == store.attributes["at"]
+        and is_true(load.operands[1])
+        and len(kernel.regions[0].blocks[0].arguments) == 1
+    )
 
 
 def _replace(

@@ -219,3 +219,44 @@ module attributes {fuse.device = "cpu"} {
     return %out : tensor<16x16xf32>
   }
 }
+
+// -----
+
+// A copy in front of an update: nothing else reads what is copied, so the copy is gone.
+// CHECK-LABEL: func.func @main(
+// CHECK: %[[A:.*]] = call @exp(%arg0, %{{.*}})
+// CHECK-NEXT: %[[U:.*]] = call @add(%arg1, %[[A]])
+// CHECK-NEXT: return %[[U]]
+module attributes {fuse.device = "cpu"} {
+  func.func @main(%x: tensor<64xf32>, %i: tensor<8xi64>) -> tensor<64xf32> {
+    %o = "fuse.empty"() {syms = []} : () -> tensor<64xf32>
+    %a = call @exp(%x, %o) : (tensor<64xf32>, tensor<64xf32>) -> tensor<64xf32>
+    %p = "fuse.empty"() {syms = []} : () -> tensor<64xf32>
+    %c = call @copy(%a, %p) : (tensor<64xf32>, tensor<64xf32>) -> tensor<64xf32>
+    %u = call @add(%i, %c) : (tensor<8xi64>, tensor<64xf32>) -> tensor<64xf32>
+    return %u : tensor<64xf32>
+  }
+  func.func private @exp(%x: tensor<64xf32>, %o: tensor<64xf32>) -> tensor<64xf32> attributes {fuse.kernel, fuse.dims = {d0 = "64"}, fuse.ties = array<i64: 1>} {
+    %true = arith.constant true
+    %zero = arith.constant 0.0 : f32
+    %v = "fuse.load"(%x, %true, %zero) {at = ["d0"]} : (tensor<64xf32>, i1, f32) -> f32
+    %r = math.exp %v : f32
+    %out = "fuse.store"(%o, %r, %true) {at = ["d0"], mode = "set"} : (tensor<64xf32>, f32, i1) -> tensor<64xf32>
+    return %out : tensor<64xf32>
+  }
+  func.func private @copy(%x: tensor<64xf32>, %o: tensor<64xf32>) -> tensor<64xf32> attributes {fuse.kernel, fuse.dims = {d0 = "64"}, fuse.ties = array<i64: 1>} {
+    %true = arith.constant true
+    %zero = arith.constant 0.0 : f32
+    %v = "fuse.load"(%x, %true, %zero) {at = ["d0"]} : (tensor<64xf32>, i1, f32) -> f32
+    %out = "fuse.store"(%o, %v, %true) {at = ["d0"], mode = "set"} : (tensor<64xf32>, f32, i1) -> tensor<64xf32>
+    return %out : tensor<64xf32>
+  }
+  func.func private @add(%i: tensor<8xi64>, %o: tensor<64xf32>) -> tensor<64xf32> attributes {fuse.kernel, fuse.dims = {d0 = "8"}, fuse.ties = array<i64: 1>} {
+    %true = arith.constant true
+    %zero = arith.constant 0 : i64
+    %one = arith.constant 1.0 : f32
+    %n = "fuse.load"(%i, %true, %zero) {at = ["d0"]} : (tensor<8xi64>, i1, i64) -> i64
+    %out = "fuse.store"(%o, %one, %true, %n) {at = ["i0"], mode = "add"} : (tensor<64xf32>, f32, i1, i64) -> tensor<64xf32>
+    return %out : tensor<64xf32>
+  }
+}
