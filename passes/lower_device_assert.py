@@ -26,7 +26,8 @@ class LowerDeviceAssert(Pass):
         cf.assert %ok, "index out of bounds (at model.py:12)"
 
     Where the guard is constantly true, the condition is asserted as it is.  The place in the message is the
-    first file and line of the op's location; without one the message stays as it is.
+    first file and line of the op's location; without one the message stays as it is.  What a kernel asserts
+    twice, of one look-up that its readers need at several coordinates, stays once.
 
     Raises PassError on an assert outside a kernel: ``a device assert sits in a kernel``.
     """
@@ -35,9 +36,16 @@ class LowerDeviceAssert(Pass):
 
     def run(self, module: ir.Module, remarks: Remarks) -> None:
         for function in (op.operation for op in module.body.operations):
+            known = set[tuple[ir.Value, ir.Value, str]]()
             for op in _asserts(function):
                 if not is_kernel(function):
                     raise PassError("a device assert sits in a kernel", op.location)
+                said = (op.operands[0], op.operands[1], _message(op))
+                if said in known:
+                    op.erase()
+                    continue
+                if op.parent.operation == function:
+                    known.add(said)
                 _lower(op)
 
 
@@ -59,10 +67,14 @@ def place(location: ir.Location) -> str:
     return f"{match[1]}:{match[2]}" if match else ""
 
 
+def _message(op: ir.Operation) -> str:
+    where = place(op.location)
+    return string(op.attributes["message"]) + (f" (at {where})" if where else "")
+
+
 def _lower(op: ir.Operation) -> None:
     condition, guard = op.operands
-    where, loc, ip = place(op.location), op.location, ir.InsertionPoint(op)
-    message = string(op.attributes["message"]) + (f" (at {where})" if where else "")
+    message, loc, ip = _message(op), op.location, ir.InsertionPoint(op)
     if not is_true(guard):
         true = ir.BoolAttr.get(True)
         one = ir.Operation.create("arith.constant", [guard.type], [], {"value": true}, loc=loc, ip=ip)

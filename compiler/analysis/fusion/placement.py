@@ -410,19 +410,22 @@ class _Planner:
             )
 
     def visited(self, member: Member, cluster: int, mappings: Iterable[tuple]) -> bool:
-        """Whether one read visits every point of a member, as that of a piece which is concatenated does.
+        """Whether one read visits every point at which a member asserts something else, as that of a piece
+        which is concatenated does.
 
-        Each dim of the member is another dim of the cluster, less where the piece begins.  Elsewhere in the
-        cluster the guard of the read is false, and nothing is asserted.
+        Each dim along which it asserts is another dim of the cluster, less where the piece begins.  Elsewhere
+        in the cluster the guard of the read is false, and nothing is asserted.
         """
-        extents = self.spaces.clusters[cluster]
-        sizes = {d: e for d, e in member.summary.dims.items() if e.constant != 1}
+        extents, summary = self.spaces.clusters[cluster], member.summary
+        sizes = {d: e for d, e in summary.dims.items() if e.constant != 1 and d in summary.asserted}
 
         def covers(mapping: Mapping[str, Expr]) -> bool:
             named = (mapping[d].symbols() & extents.keys() for d in sizes if d in mapping)
             names = [next(iter(found)) for found in named if found]
             if len(set(names)) < len(sizes):
                 return False
+            if not all(self.facts.nonnegative(extents[n] - const(1)) for n in extents if n not in names):
+                return False  # there might be no point at all
             starts = [sym(n) - mapping[d] for d, n in zip(sizes, names, strict=True)]
             return all(
                 not start.symbols() & extents.keys()

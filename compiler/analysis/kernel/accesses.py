@@ -73,8 +73,9 @@ class Crossing:
 class Summary:
     """What a kernel reads, writes, reduces and costs.  Equal summaries are the same object.
 
-    ``ops`` counts scalar operations, ``weight`` the issue slots they take at one point.  ``work`` is the part
-    of it that varies over all dims: a tile computes the rest, such as masks of rows, once for a row.
+    ``asserted``: the dims along which what it asserts varies.  ``ops`` counts scalar operations, ``weight``
+    the issue slots they take at one point.  ``work`` is the part of it that varies over all dims: a tile
+    computes the rest, such as masks of rows, once for a row.
     """
 
     extents: tuple[tuple[str, Expr], ...]
@@ -84,6 +85,7 @@ class Summary:
     writes: tuple[Write, ...]
     crossings: tuple[Crossing, ...]
     asserts: int
+    asserted: frozenset[str]
     ops: int
     weight: int
     work: int
@@ -135,6 +137,7 @@ class Summary:
             writes=tuple(sorted(writes, key=lambda w: w.result)),
             crossings=crossings,
             asserts=len(kernel.asserts),
+            asserted=frozenset().union(*[kernel.op_dims[op] for op in kernel.asserts]),
             ops=sum(name not in FREE for name in names),
             weight=sum(slots(name) for name in names),
             work=sum(

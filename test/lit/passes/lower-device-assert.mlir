@@ -35,6 +35,32 @@ module attributes {fuse.device = "cpu"} {
 
 // -----
 
+// What is asserted twice stays once: of one condition, behind one guard, in one sentence.
+// CHECK-LABEL: func.func private @twice
+// CHECK-COUNT-2: cf.assert
+// CHECK-NOT: cf.assert
+// CHECK: return
+module attributes {fuse.device = "cpu"} {
+  func.func @main(%x: tensor<64xf32>) -> tensor<64xf32> {
+    %o = "fuse.empty"() {syms = []} : () -> tensor<64xf32>
+    %y = call @twice(%x, %o) : (tensor<64xf32>, tensor<64xf32>) -> tensor<64xf32>
+    return %y : tensor<64xf32>
+  }
+  func.func private @twice(%x: tensor<64xf32>, %o: tensor<64xf32>) -> tensor<64xf32> attributes {fuse.kernel, fuse.dims = {d0 = "64"}, fuse.ties = array<i64: 1>} {
+    %true = arith.constant true
+    %zero = arith.constant 0.0 : f32
+    %v = "fuse.load"(%x, %true, %zero) {at = ["d0"]} : (tensor<64xf32>, i1, f32) -> f32
+    %c = arith.cmpf ogt, %v, %zero : f32
+    "fuse.device_assert"(%c, %true) {message = "negative"} : (i1, i1) -> () loc("a"("model.py":3:0))
+    "fuse.device_assert"(%c, %true) {message = "negative"} : (i1, i1) -> () loc("a"("model.py":3:0))
+    "fuse.device_assert"(%c, %true) {message = "another"} : (i1, i1) -> ()
+    %r = "fuse.store"(%o, %v, %true) {at = ["d0"], mode = "set"} : (tensor<64xf32>, f32, i1) -> tensor<64xf32>
+    return %r : tensor<64xf32>
+  }
+}
+
+// -----
+
 // Must not fire: there is no assert, and what is there stays.
 // CHECK-LABEL: func.func private @plain
 // CHECK-NOT: cf.assert

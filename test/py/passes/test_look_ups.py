@@ -49,21 +49,38 @@ def scattered(a: Tensor, b: Tensor, at: Tensor) -> Tensor:
     return torch.cat([a * a.flip(0), b], 0)[:, at]
 
 
+def few_columns(a: Tensor, b: Tensor, at: Tensor) -> Tensor:
+    """Each index is visited, and asserted once, though not each element of its row."""
+    rows = a[at]
+    return rows[:, 0] * rows[:, 1] - rows[:, 5]
+
+
+def few_rows(a: Tensor, b: Tensor, at: Tensor) -> Tensor:
+    """No element is read of the first row, whose index has to lie inside all the same."""
+    rows = a[at]
+    return rows[1:, 0] * rows[1:, 1]
+
+
+def no_columns(a: Tensor, b: Tensor, at: Tensor) -> Tensor:
+    return a[at][:, 6:] * 2
+
+
 CASES = (
     (joined, 1), (padded, 1), (of_columns, 1), (flattened, 1), (twice_looked_up, 2), (by_pairs, 1),
-    (too_often, 2), (asserted, 2), (scattered, 2),
+    (too_often, 2), (asserted, 2), (scattered, 2), (few_columns, 1), (few_rows, 2),
 )  # fmt: skip
 
 
 @pytest.mark.parametrize(("function", "kernels"), CASES, ids=[f.__name__ for f, _ in CASES])
 def test_a_producer_is_computed_where_it_is_looked_up(function, kernels):
     at = torch.tensor([5, 0, -1, 3, 3, -6])
-    args = (torch.randn(4, 6), torch.randn(3, 6), at if function is not asserted else at.clamp(-4, 3))
+    inside = at.clamp(-4, 3) if function in (asserted, few_columns, few_rows) else at
+    args = (torch.randn(4, 6), torch.randn(3, 6), inside)
     (graph,) = check(function, *args, interpret_level="tiled").graphs
     assert graph.launches_after == kernels
 
 
-@pytest.mark.parametrize("function", [joined, padded, asserted])
+@pytest.mark.parametrize("function", [joined, padded, asserted, few_columns, few_rows, no_columns])
 def test_an_index_behind_the_end_is_an_error(function):
     with pytest.raises(Exception, match="index out of bounds"):
-        Compiled(function)(torch.randn(4, 6), torch.randn(3, 6), torch.tensor([0, 9]))
+        Compiled(function)(torch.randn(4, 6), torch.randn(3, 6), torch.tensor([9, 0]))
