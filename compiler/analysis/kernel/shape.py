@@ -9,6 +9,7 @@ from functools import cached_property
 from types import MappingProxyType
 
 from ...base.dataclass import dataclass
+from ...cost.slots import slots
 from ...index import Expr, Facts, linear, offset, parse, simplify
 from ...ir.defining import defining_op
 from ...ir.kernel import Access, Kernel, over, string
@@ -282,6 +283,12 @@ class KernelShape:
         return all((outer in dims) == (inner in dims) for dims in stores)
 
     # --- registers ----------------------------------------------------------------------------------------
+    @cached_property
+    def slots(self) -> int:
+        """Issue slots of the operations that vary over the largest dim set, for one of its points."""
+        full = max((len(d) for d in self.kernel.value_dims.values()), default=0)
+        return sum(slots(op.name) for op, dims in self.kernel.op_dims.items() if full and len(dims) == full)
+
     @cached_property
     def live_values(self) -> int:
         """The most values of the largest dim set that are live at once, in 32-bit registers."""

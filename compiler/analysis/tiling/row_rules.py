@@ -15,6 +15,7 @@ from ...mlir import ir
 from ..kernel.shape import KernelShape, is_sum_of_products
 from .choice import (
     LARGE_REGISTERS,
+    THREAD_SLOTS,
     THREADS_OF_FOUR_WARPS,
     NoTiling,
     elements_per_program,
@@ -200,7 +201,8 @@ def crossed_rows(row: ReducedRow, hardware: Hardware) -> Tile | None:
 
 def short_rows(row: ReducedRow, hardware: Hardware) -> Tile | None:
     """Several rows a program, a warp for 64 bytes a thread as for longer rows; up to four warps where the
-    chip is not full.  The axis of the row comes first where every read steps over elements along it.
+    chip is not full, and more where values would not fit in registers or a thread would have too long a chain
+    of operations.  The axis of the row comes first where every read steps over elements along it.
 
     When: a row has less than 2 KB.  Why: alone it reads too little to hide memory's latency.  Where no axis
     of a tile is contiguous, Triton lays the lanes of a warp along the first one: along a row, they share
@@ -215,7 +217,12 @@ def short_rows(row: ReducedRow, hardware: Hardware) -> Tile | None:
     full = rows == wanted
     rows = min(rows, ceil_power(shape.points(shape.parallel)))
     lanes = _WARP_BYTES // shape.widest if full else hardware.warp * 4
-    tile = row.held(rows, max(1, min(4, floor_power(rows * row.width // lanes))))
+    warps = max(1, min(4, floor_power(rows * row.width // lanes)))
+    while warps < hardware.max_warps and (each := rows * row.width // (warps * hardware.warp)) > 1:
+        if each * shape.live_values <= ROW_REGISTERS and each * shape.slots <= THREAD_SLOTS:
+            break
+        warps *= 2
+    tile = row.held(rows, warps)
     return Tile(tile.axes[::-1], tile.num_warps) if rows > 1 and _steps_over(row) else tile
 
 

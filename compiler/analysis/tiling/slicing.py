@@ -6,6 +6,7 @@ import math
 
 from ...base.dataclass import dataclass
 from ...cost.hardware import Hardware
+from ...cost.slots import LOAD, slots
 from ...index import Expr, const
 from ...ir.kernel import Access, over
 from ...ir.reductions import REDUCTION_OPS
@@ -20,6 +21,8 @@ from .rules import choose
 #: through, it may be shorter until there is a part, 1 / _MANY, of the programs aimed at.  Only so many slices
 #: are made so: one block combines those of its columns.
 _SLICE_BYTES, _SHORT_BYTES, _AT_ONCE = 16 * 1024, 4 * 1024, 32
+#: A slice of so many issue slots pays for its start, too, however little it reads.
+_SLICE_SLOTS = 256 * 1024
 #: Programs for each multiprocessor that a split aims at: several short ones where slices are all there is,
 #: two where groups of rows are reduced, too; more where slices also store what they compute at each point, as
 #: each of them has few loads in flight then.
@@ -79,7 +82,8 @@ def plan_slices(shape: KernelShape, hardware: Hardware) -> Slicing | NotSliced |
     else:
         aim = _programs_of_a_multiprocessor(shape, crossed) * hardware.sm_count
         bytes_ = points * _bytes_per_point(shape, crossed)
-        wanted = min(aim // programs, bytes_ // _SLICE_BYTES)
+        slots_ = points * _slots_per_point(shape, crossed)
+        wanted = min(aim // programs, max(bytes_ // _SLICE_BYTES, slots_ // _SLICE_SLOTS))
         if wanted >= FEWEST and _may_be_short(shape):
             wanted = max(wanted, min(aim // _MANY // programs, bytes_ // _SHORT_BYTES, _AT_ONCE))
     if wanted < FEWEST:
@@ -257,6 +261,12 @@ def _bytes_per_point(shape: KernelShape, crossed: tuple[str, ...]) -> int:
             columns = 32 if shape.contiguous_dim(access) in shape.parallel else 1
             best = max(best, shape.element_bytes(access) * held * columns)
     return best
+
+
+def _slots_per_point(shape: KernelShape, crossed: tuple[str, ...]) -> int:
+    """Issue slots that a program spends on each point of the crossed dims."""
+    dims = shape.kernel.op_dims
+    return sum(LOAD if op.name == "fuse.load" else slots(op.name) for op in dims if set(crossed) <= dims[op])
 
 
 def _dim(shape: KernelShape, crossed: tuple[str, ...], wanted: int) -> str:
