@@ -56,6 +56,7 @@ class FuseHorizontal(AnalysisPass):
     name: ClassVar[str] = "fuse-horizontal"
     preserves: ClassVar[Analyses] = (Program, GroupGraph)
     max_accesses: Count = Limits.accesses
+    max_stores: Count = Limits.stores
     max_ops: Count = Limits.ops
     near: Count = 8
     hardware: str = "generic"
@@ -69,7 +70,7 @@ class FuseHorizontal(AnalysisPass):
     def fused(self, module: ir.Module, analyses: AnalysisManager) -> Fuser:
         """What has merged the groups; the calls do not say so yet."""
         hardware = hardware_of(self.hardware, self, module)
-        limits = Limits.of(hardware, accesses=self.max_accesses, ops=self.max_ops)
+        limits = Limits.of(hardware, accesses=self.max_accesses, stores=self.max_stores, ops=self.max_ops)
         graph = groups_of(analyses)
         live = GroupLiveBytes(graph)
         fuser = Fuser(

@@ -58,6 +58,7 @@ class FuseVertical(AnalysisPass):
     name: ClassVar[str] = "fuse-vertical"
     preserves: ClassVar[Analyses] = (Program, GroupGraph)
     max_accesses: Count = Limits.accesses
+    max_stores: Count = Limits.stores
     max_ops: Count = Limits.ops
     hardware: str = "generic"
     fusions: str = ""
@@ -73,7 +74,7 @@ class FuseVertical(AnalysisPass):
     def fused(self, module: ir.Module, analyses: AnalysisManager) -> Fuser:
         """What has merged the groups; the calls do not say so yet."""
         hardware = hardware_of(self.hardware, self, module)
-        limits = Limits.of(hardware, accesses=self.max_accesses, ops=self.max_ops)
+        limits = Limits.of(hardware, accesses=self.max_accesses, stores=self.max_stores, ops=self.max_ops)
         measured = measurements_of(self.name, self.fusions, module)
         fuser = Fuser(self.name, groups_of(analyses), limits, hardware, measured=measured)
         fuser.run(producer_consumer_pairs)

@@ -97,13 +97,15 @@ def size(c: Candidate) -> Refusal | None:
     """
     one, other = c.graph.contents(c.first), c.graph.contents(c.second)
     made = one.made | other.made
-    accesses = sum([value not in made for value, _ in one.loads | other.loads]) + len(c.escaping)
-    ops = one.ops + other.ops
-    if accesses <= c.limits.accesses and ops <= c.limits.ops:
+    stores, ops = len(c.escaping), one.ops + other.ops
+    accesses = sum([value not in made for value, _ in one.loads | other.loads]) + stores
+    if accesses <= c.limits.accesses and stores <= c.limits.stores and ops <= c.limits.ops:
         return None
     numbers = (
         ("accesses", accesses),
         ("max_accesses", c.limits.accesses),
+        ("stores", stores),
+        ("max_stores", c.limits.stores),
         ("scalar_ops", ops),  # not `ops`: that names the locations of a remark
         ("max_ops", c.limits.ops),
     )
@@ -111,6 +113,7 @@ def size(c: Candidate) -> Refusal | None:
         f"{limit}={most}"
         for limit, found, most in (
             ("max-accesses", accesses, c.limits.accesses),
+            ("max-stores", stores, c.limits.stores),
             ("max-ops", ops, c.limits.ops),
         )
         if found > most

@@ -57,11 +57,15 @@ def equal_pieces(kernel: ir.Operation) -> EqualPieces | None:
     """The pieces of a kernel that does nothing but concatenate pieces of equal lengths, each read of some
     place of a tensor; None for any other.
     """
-    body = [op.operation for op in kernel.regions[0].blocks[0].operations]
-    stores = [op for op in body if op.name == "fuse.store"]
-    if len(stores) != 1 or any(op.name not in _OPS for op in body):
+    store, choices = None, 0
+    for op in kernel.regions[0].blocks[0].operations:
+        name = op.name
+        if name not in _OPS or (name == "fuse.store" and store is not None):
+            return None
+        store = op.operation if name == "fuse.store" else store
+        choices += name == "arith.select"
+    if store is None or not choices:
         return None
-    [store] = stores
     if string(store.attributes["mode"]) != "set" or not is_true(store.operands[2]) or len(store.operands) > 3:
         return None
     found = pieces(store.operands[1], kernel_dims(kernel))

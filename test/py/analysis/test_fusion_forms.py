@@ -37,7 +37,7 @@ def pairs(graph: GroupGraph) -> list[Candidate]:
 
 def test_limits_follow_from_the_gpu() -> None:
     """They were fitted on an H200.  Of what others differ in, rules allow no more than was measured."""
-    assert Limits.of(hardware_named("h200"), accesses=64) == Limits() == Limits.of(hardware_named("h100"))
+    assert Limits.of(hardware_named("h200"), stores=64) == Limits() == Limits.of(hardware_named("h100"))
     a100, b200 = (Limits.of(hardware_named(name), ops=7) for name in ("a100", "b200"))
     assert (a100.rows, a100.cached, a100.ops) == (216, (40 << 20) * 16 // 25, 7)
     assert (a100.slots_per_byte, b200.slots_per_byte) == (4, 3)

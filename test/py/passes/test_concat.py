@@ -118,3 +118,18 @@ def test_pieces_are_stored_by_the_kernel_that_makes_them(symbolic):
 def test_only_what_no_kernel_reads_is_stored_in_pieces(function, stored):
     (graph,) = check(function, torch.randn(8, 16), torch.randn(8, 16)).graphs
     assert any(r.rule == "stored" for r in graph.remarks.items) == stored
+
+
+def long_recurrence(a: Tensor, b: Tensor) -> Tensor:
+    state, found = torch.zeros_like(b), []
+    for row in a:
+        state = torch.sigmoid(row) * state + b
+        found.append(state)
+    return torch.stack(found[::-1])
+
+
+def test_more_pieces_than_a_concatenation_reads_are_stored_by_one_kernel():
+    """Forty states of a recurrence: three concatenations, each of which writes behind the one before."""
+    (graph,) = check(long_recurrence, torch.randn(40, 24), torch.randn(24)).graphs
+    assert graph.launches_after == 1
+    assert [dict(r.numbers)["pieces"] for r in graph.remarks.items if r.rule == "stored"] == [40]
