@@ -13,7 +13,7 @@ import helion.language as hl
 import torch
 
 import fuse_mlir
-from fuse_mlir.helion_templates import helion_op
+from fuse_mlir.integrations.helion import helion_op
 
 
 @helion.kernel(config=helion.Config(block_sizes=[1]))

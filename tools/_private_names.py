@@ -363,7 +363,7 @@ def package_sources(root: Path) -> dict[str, str]:
     """Module -> text of all that is not a test."""
     files = [
         *root.glob("*.py"),
-        *(f for top in ("compiler", "passes", "tools") for f in (root / top).rglob("*.py")),
+        *(f for top in ("compiler", "integrations", "passes", "tools") for f in (root / top).rglob("*.py")),
     ]
     spelled = (
         (".".join(("fuse_mlir", *f.relative_to(root).with_suffix("").parts)), f) for f in sorted(files)

@@ -5,7 +5,7 @@ import helion.language as hl
 import torch
 from torch import Tensor
 
-from ...helion_templates import helion_op
+from ...integrations.helion import helion_op
 
 
 def product(a: Tensor, b: Tensor) -> Tensor:

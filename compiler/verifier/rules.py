@@ -133,14 +133,6 @@ def items_of(attribute: ir.Attribute, what: str) -> list[tuple[str, ir.Attribute
     return [(named.name, named.attr) for named in (dictionary[i] for i in range(len(dictionary)))]
 
 
-def signature_of(attribute: ir.Attribute, what: str) -> ir.FunctionType:
-    """The value of a type attribute that is a function's."""
-    type_ = _cast(ir.TypeAttr, attribute, what, "a type").value
-    if not isinstance(type_, ir.FunctionType):
-        raise Broken(f"expected {what} to be the type of a function, got {type_}")
-    return type_
-
-
 def expressions_of(attribute: ir.Attribute, what: str) -> tuple[Expr, ...]:
     """An array of strings, each an index expression."""
     return tuple(map(parse, texts_of(attribute, what)))

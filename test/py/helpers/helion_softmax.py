@@ -9,7 +9,7 @@ import torch
 from helion import runtime
 from helion._compat import supports_torch_compile_fusion
 
-from fuse_mlir.helion_templates import helion_op
+from fuse_mlir.integrations.helion import helion_op
 
 
 @helion.kernel(config=helion.Config(block_sizes=[1]))

@@ -15,7 +15,7 @@ PACKAGE = "fuse_mlir"
 #: Folders of Python files: the packages.
 PACKAGES = {PACKAGE} | {
     ".".join((PACKAGE, *folder.relative_to(ROOT).parts))
-    for top in ("bisect", "compiler", "logs", "passes", "tools")
+    for top in ("bisect", "compiler", "integrations", "logs", "passes", "tools")
     for folder in {file.parent for file in (ROOT / top).rglob("*.py")}
 }
 
@@ -41,7 +41,7 @@ class Import:
 def read_package(root: Path) -> dict[str, str]:
     """Module name -> source of every module of the package that lies at `root`."""
     files = sorted(root.glob("*.py"))
-    for folder in ("bisect", "compiler", "logs", "passes", "tools"):
+    for folder in ("bisect", "compiler", "integrations", "logs", "passes", "tools"):
         files += sorted((root / folder).rglob("*.py"))
     sources: dict[str, str] = {}
     for file in files:

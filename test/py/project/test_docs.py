@@ -13,7 +13,7 @@ from fuse_mlir.passes.pipeline import default_pipeline
 from fuse_mlir.passes.registry import PASSES, all_passes
 
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
-FOLDERS = ("compiler", "passes", "tools", "test", "bench", "examples", "docs")
+FOLDERS = ("compiler", "integrations", "passes", "tools", "test", "bench", "examples", "docs")
 #: What a dump folder holds, a user's file, and names that stand for any.
 NOT_FILES = frozenset(
     {"plan.py", "model.py", "mine.mlir", "passes/exp_to_exp2.py", "path/to/test_file.py", "path/to/file.mlir"}

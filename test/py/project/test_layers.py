@@ -67,7 +67,7 @@ LAYERS = {
     "fuse_mlir.cache": 19,
     "fuse_mlir.minify": 19,
     "fuse_mlir.templates": 19,  # the public face of compiler/fx/templates.py
-    "fuse_mlir.helion_templates": 20,  # templates of Helion kernels
+    "fuse_mlir.integrations": 20,  # adapters between this compiler and other projects
 }
 #: The same within the frontend, whose importer loads the builders of `ops` by name, and within the runtime; 0
 #: is what their packages share.
@@ -174,7 +174,7 @@ def torch_in_torch_free(sources: dict[str, str]) -> list[str]:
 
 def absolute_imports(sources: dict[str, str]) -> list[str]:
     """The imports of our own modules by absolute name: the package's name is the installation's business."""
-    ours = (PACKAGE, "compiler", "logs", "passes", "tools")
+    ours = (PACKAGE, "compiler", "integrations", "logs", "passes", "tools")
     return [
         f"{module}:{item.line} imports {item.target}: use a relative import"
         for module in sources

@@ -12,7 +12,7 @@ from repository import ROOT
 def public_classes() -> dict[str, list[str]]:
     """The files that define a class, by the class's name."""
     found: dict[str, list[str]] = defaultdict(list)
-    for top in ("compiler", "logs", "passes", "tools"):
+    for top in ("compiler", "integrations", "logs", "passes", "tools"):
         for path in sorted((ROOT / top).rglob("*.py")):
             if path.parent.name == "dialects":
                 continue

@@ -1,7 +1,7 @@
 """Helion kernels as templates: what stands in front of them and behind them is computed in the Triton kernel
 that Helion generates.  Needs helion; docs/templates.md says how it is used.
 
-    from fuse_mlir.helion_templates import helion_op
+    from fuse_mlir.integrations.helion import helion_op
 
     softmax_op = helion_op("mylib::softmax", softmax, torch.empty_like)
 
@@ -22,8 +22,8 @@ import torch
 from helion._compiler._dynamo.higher_order_ops import get_helion_kernel, helion_kernel_wrapper_functional
 from torch._subclasses.fake_tensor import FakeTensorMode
 
-from .compiler.fx.user_kernels import with_effect
-from .templates import TemplateCall, TemplateConfigurations, TemplateKernel, TemplateTensor, register
+from ..compiler.fx.user_kernels import with_effect
+from ..templates import TemplateCall, TemplateConfigurations, TemplateKernel, TemplateTensor, register
 
 
 def helion_op(
