@@ -55,6 +55,27 @@ def test_numbers_of_16_bits(dtype):
     torch.testing.assert_close(found, products(*given), rtol=0, atol=0)
 
 
+def rounded_in_between(x: Tensor, y: Tensor) -> list[Tensor]:
+    """What eager's kernels for the CPU compute in steps of 16 bits; x: between 0 and 1."""
+    return [
+        *(torch.logit(x), torch.logit(x, 0.1), torch.special.entr(x), torch.rsqrt(x), y[:6].prod(0)),
+        *(y.log_softmax(-1), F.batch_norm(y, None, None, training=True), F.mse_loss(x, y)),
+        *(F.mse_loss(x, y, reduction="none"), torch.addmv(y[:, 0], x, y[0], alpha=0.3)),
+    ]
+
+
+@pytest.mark.parametrize("rounding", ["eager", "float32"])
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16], ids=str)
+def test_results_of_16_bits_are_no_further_from_float64(dtype, rounding):
+    generator = torch.Generator().manual_seed(0)
+    x = (torch.rand(32, 24, generator=generator) * 0.9 + 0.05).to(dtype)
+    y = torch.randn(32, 24, generator=generator).to(dtype)
+    found, eager = Compiled(rounded_in_between, {"rounding": rounding})(x, y), rounded_in_between(x, y)
+    wanted = rounded_in_between(x.double(), y.double())
+    for ours, theirs, exact in zip(found, eager, wanted, strict=True):
+        assert (ours.double() - exact).norm() <= 1.01 * (theirs.double() - exact).norm()
+
+
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16], ids=str)
 def test_zeros(dtype):
     """Means of windows begin at 0.0; what is shrunk has its sign."""
