@@ -78,6 +78,9 @@ TESTS = {
         "test_equal_calls_become_one_and_so_do_their_readers",
         "test_what_is_not_merged",
     ),
+    "compared-extremes": RewriteTests(
+        "rewrites/test_compared_extremes.py", "test_the_backward_graph_takes_it_again", "test_left_alone"
+    ),
     "effect-tokens": RewriteTests(
         "rewrites/test_effect_tokens.py", "test_tokens_go", "test_effects_of_higher_order_ops_keep_theirs"
     ),

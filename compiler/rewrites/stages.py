@@ -34,6 +34,7 @@ from .graph.mutating_calls import write_calls_in_place
 from .graph.one_hot import sum_one_hots
 from .graph.repeats import repeat_elements
 from .graph.separate_waits import separate_waits
+from .joint.compared_extremes import compare_what_is_saved
 from .joint.equal_nodes import merge_equal_nodes
 from .joint.pool_offsets import save_offsets
 from .joint.product_epilogues import fuse_epilogues
@@ -128,7 +129,8 @@ JOINT = Stage(
         Step(recompute_relu_masks, Switch.ALWAYS, "before an epilogue hides what a ReLU reads"),
         Step(fuse_epilogues, Switch.EPILOGUES, "the ReLU is saved and not the product"),
         Step(save_one_shape, Switch.ALWAYS, "of what the rewrites before leave to be saved"),
-        Step(merge_equal_nodes, Switch.ALWAYS, "last: the rewrites before make equal nodes, too"),
+        Step(merge_equal_nodes, Switch.ALWAYS, "the rewrites before make equal nodes, too"),
+        Step(compare_what_is_saved, Switch.ALWAYS, "last: equal nodes have become one, and it makes a copy"),
     ),
 )
 KEYED = Stage(
