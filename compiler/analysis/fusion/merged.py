@@ -111,11 +111,14 @@ class Merged(PlacedForm):
         """By the number of each member, how often it runs."""
         plan, parallel = self.plan, self.plan.parallel
         shared = {each.instance for each in self.repeated if each.once}
+        counts = {
+            (own, over): self._count(own, over) for own in {*plan.reached} for over in (own, own | parallel)
+        }
         now: dict[int, int] = {}
         tiles: dict[int, int] = {}
         for number, (instance, reached) in enumerate(zip(plan.instances, plan.reached, strict=True)):
             member, row = instance.member, number in shared or _varies_by_rows(reached, parallel)
-            once, every = self._count(reached, reached), self._count(reached, reached | parallel)
+            once, every = counts[reached, reached], counts[reached, reached | parallel]
             # A part of a concatenation, behind its guard, is computed where it is read and nowhere else.
             # What is inlined without a guard is computed again along the parallel dims that it lacks, unless
             # it is one number, or the same for a row.
