@@ -6,6 +6,7 @@ of users' PTX and calls of libdevice.
 """
 
 import re
+import struct
 
 #: Symbols of libdevice, of f32 where they do not say otherwise.
 COPYSIGN, EXP2, FAST_DIVIDE, RSQRT, RINT = (
@@ -56,22 +57,41 @@ ROUNDED_CONSTRAINTS = "=r,=r,r,r"
 WIDENED_TEXT = "{ shl.b32 $0, $2, 16; and.b32 $1, $2, 0xffff0000; }"
 WIDENED_CONSTRAINTS = "=r,=r,r"
 
-#: PTX that makes four integers of 8 bits, in one register, float32: the byte becomes the last one of 2**23,
-#: which is subtracted.  Two instructions for each; a conversion runs at a sixteenth of their speed.  By
-#: whether they are signed.
-BYTES_TEXT = {
-    signed: "{ .reg .b32 all, one; "
-    + ("xor.b32 all, $4, 0x80808080; " if signed else "mov.b32 all, $4; ")
-    + " ".join(
-        f"prmt.b32 one, all, 0x4B000000, 0x744{n}; add.f32 ${n}, one, 0fCB0000{'80' if signed else '00'};"
-        for n in range(4)
+#: The largest number to subtract from bytes: 2**23 plus it is an integer that float32 has, and so is a byte
+#: minus it.
+MOST_LESS = 2**22
+
+
+def bytes_text(signed: bool, less: int = 0) -> str:
+    """PTX that makes four integers of 8 bits, in one register, float32, minus ``less``: the byte becomes the
+    last one of 2**23, and 2**23 + ``less`` is subtracted.  Two instructions for each; a conversion runs at a
+    sixteenth of their speed.  ``less``: at most ``MOST_LESS`` in size.
+    """
+    [bits] = struct.unpack("<I", struct.pack("<f", -float(2**23 + 128 * signed + less)))
+    return (
+        "{ .reg .b32 all, one; "
+        + ("xor.b32 all, $4, 0x80808080; " if signed else "mov.b32 all, $4; ")
+        + " ".join(
+            f"prmt.b32 one, all, 0x4B000000, 0x744{n}; add.f32 ${n}, one, 0f{bits:08X};" for n in range(4)
+        )
+        + " }"
     )
-    + " }"
-    for signed in (False, True)
-}
+
+
+def read_bytes_text(text: str) -> tuple[bool, int] | None:
+    """``signed`` and ``less`` of a ``bytes_text``; None for any other text."""
+    found = re.search(r"add\.f32 \$0, one, 0f([0-9A-F]{8});", text)
+    if found is None:
+        return None
+    [added] = struct.unpack("<f", struct.pack("<I", int(found[1], 16)))
+    signed = text.startswith("{ .reg .b32 all, one; xor")
+    less = int(-added) - 2**23 - 128 * signed if 2**22 <= -added < 2**24 else 0
+    return (signed, less) if text == bytes_text(signed, less) else None
+
+
 BYTES_CONSTRAINTS = "=r,=r,=r,=r,r"
-#: The same for float16, two in a register: the byte becomes the last one of 2**10.  Five instructions make
-#: four.
+#: PTX that makes four integers of 8 bits float16, two in a register: the byte becomes the last one of 2**10.
+#: Five instructions make four.  By whether they are signed.
 HALF_BYTES_TEXT = {
     signed: "{ .reg .b32 all, less; "
     + ("xor.b32 all, $2, 0x80808080; " if signed else "mov.b32 all, $2; ")

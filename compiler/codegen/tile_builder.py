@@ -226,12 +226,12 @@ class TileBuilder:
         """A tile of bf16, widened to f32."""
         return self._packed(value, nvidia.WIDENED_TEXT, nvidia.WIDENED_CONSTRAINTS)
 
-    def of_bytes(self, value: ir.Value, signed: bool, half: bool = False) -> ir.Value:
-        """A tile of i8, converted to f32, or to f16 (``half``)."""
+    def of_bytes(self, value: ir.Value, signed: bool, half: bool = False, less: int = 0) -> ir.Value:
+        """A tile of i8, converted to f32, minus ``less``; or converted to f16 (``half``)."""
         if half:
             text, element = nvidia.HALF_BYTES_TEXT[signed], ir.F16Type.get()
             return self._packed(value, text, nvidia.HALF_BYTES_CONSTRAINTS, 4, element)
-        return self._packed(value, nvidia.BYTES_TEXT[signed], nvidia.BYTES_CONSTRAINTS, 4)
+        return self._packed(value, nvidia.bytes_text(signed, less), nvidia.BYTES_CONSTRAINTS, 4)
 
     def _packed(
         self, value: ir.Value, text: str, constraints: str, count: int = 2, element: ir.Type | None = None

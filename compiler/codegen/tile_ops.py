@@ -39,8 +39,6 @@ Emitter = Callable[[TileBuilder, ir.Operation, Sequence[ir.Value]], list[ir.Valu
 LEGAL = frozenset(
     "arith." + n
     for n in [
-        "addf",
-        "subf",
         "mulf",
         "maximumf",
         "minimumf",
@@ -374,7 +372,26 @@ def _of_integer(signed: bool) -> Emitter:
     return emit_it
 
 
+def _of_bytes_minus(sign: int) -> Emitter:
+    """``arith.subf`` (``sign`` 1) and ``arith.addf`` (-1).  An integer that is subtracted from bytes, such as
+    the zero point of weights, is part of their conversion: the difference of two integers is exact.
+    """
+
+    def emit_it(builder: TileBuilder, op: ir.Operation, operands: Sequence[ir.Value]) -> list[ir.Value]:
+        less = splat_constant(operands[1]) if shape_of(operands[1]) in ((), shape_of(operands[0])) else None
+        asm = defining_op(operands[0], "tt.elementwise_inline_asm")
+        if asm is not None and less is not None and abs(less) <= nvidia.MOST_LESS and less == int(less):
+            found = nvidia.read_bytes_text(ir.StringAttr(asm.attributes["asm_string"]).value)
+            if found is not None and found[1] == 0 and len(list(op.operands[0].uses)) == 1:
+                return [builder.of_bytes(asm.operands[0], found[0], less=sign * int(less))]
+        return [builder.elementwise(op.name, operands, op.results[0].type, _attributes(op))]
+
+    return emit_it
+
+
 SPECIAL: dict[str, Emitter] = {
+    "arith.addf": _of_bytes_minus(-1),
+    "arith.subf": _of_bytes_minus(1),
     "arith.sitofp": _of_integer(signed=True),
     "arith.uitofp": _of_integer(signed=False),
     "arith.constant": _constant,

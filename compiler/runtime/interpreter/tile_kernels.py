@@ -14,7 +14,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from ...codegen.nvidia import BYTES_TEXT, HALF_BYTES_TEXT, ROUNDED_TEXT, WIDENED_TEXT, first_parameter
+from ...codegen.nvidia import HALF_BYTES_TEXT, ROUNDED_TEXT, WIDENED_TEXT, first_parameter, read_bytes_text
 from ...index import parse
 from ...ir.dialects.tt_text import FAMILIES, mirror_name
 from ...ir.kernel import kernel_ties, named_sizes, string, strings
@@ -369,12 +369,13 @@ def _inline_asm(reader: _Reader, op: ir.Operation) -> _Step:
     if text == WIDENED_TEXT:
         wide = torch.float64 if reader.shadow else torch.float32
         return lambda batch, values, operands: (operands[0].to(wide),)
-    if text in (*BYTES_TEXT.values(), *HALF_BYTES_TEXT.values()):
-        wide = torch.float32 if text in BYTES_TEXT.values() else torch.float16
+    of_bytes = read_bytes_text(text)
+    if of_bytes is not None or text in HALF_BYTES_TEXT.values():
+        wide = torch.float16 if of_bytes is None else torch.float32
         wide = torch.float64 if reader.shadow else wide
-        signed = text in (BYTES_TEXT[True], HALF_BYTES_TEXT[True])
+        signed, less = (text == HALF_BYTES_TEXT[True], 0) if of_bytes is None else of_bytes
         return lambda batch, values, operands: (
-            (operands[0] if signed else operands[0].view(torch.uint8)).to(wide),
+            (operands[0] if signed else operands[0].view(torch.uint8)).to(wide) - less,
         )
     first = first_parameter(text)
     if first is None:

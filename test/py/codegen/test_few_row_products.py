@@ -12,7 +12,7 @@ from tiling_cases import Case, parsed, run, tensor, verify
 
 from fuse_mlir.compiler.base.remarks import Remarks
 from fuse_mlir.compiler.codegen.launches import kernel_sources
-from fuse_mlir.compiler.codegen.nvidia import HALF_BYTES_TEXT
+from fuse_mlir.compiler.codegen.nvidia import HALF_BYTES_TEXT, MOST_LESS, bytes_text, read_bytes_text
 from fuse_mlir.compiler.mlir import ir
 from fuse_mlir.compiler.runtime.torch_types import TORCH_DTYPES
 from fuse_mlir.passes.manager import PassManager
@@ -140,20 +140,38 @@ def test_two_rows_of_16_bits_are_summed() -> None:
 @pytest.mark.parametrize("signed", [True, False])
 def test_bytes_become_float16(signed: bool) -> None:
     """The PTX, emulated: all values, four at a time."""
-    text = HALF_BYTES_TEXT[signed].strip("{ }")
     for first in range(0, 256, 4):
-        registers = {"$2": int.from_bytes(bytes(range(first, first + 4)), "little")}
-        for line in filter(None, map(str.strip, text.split(";"))):
-            name, *arguments = line.replace(",", " ").split()
-            if name == ".reg":
-                continue
-            target, *sources = arguments
-            values = [registers[s] if s in registers else int(s, 16) for s in sources]
-            registers[target] = _PTX[name](*values)
+        registers = _emulated(HALF_BYTES_TEXT[signed], "$2", first)
         halves = [registers[name] >> shift & 0xFFFF for name in ("$0", "$1") for shift in (0, 16)]
         got = [struct.unpack("<e", struct.pack("<H", half))[0] for half in halves]
         wanted = [v - 256 if signed and v > 127 else v for v in range(first, first + 4)]
         assert got == wanted
+
+
+@pytest.mark.parametrize("less", [0, 8, -8, 128, -MOST_LESS, MOST_LESS])
+@pytest.mark.parametrize("signed", [True, False])
+def test_bytes_become_float32_minus_an_integer(signed: bool, less: int) -> None:
+    """As above; the difference of two integers is exact."""
+    text = bytes_text(signed, less)
+    assert read_bytes_text(text) == (signed, less) and read_bytes_text(HALF_BYTES_TEXT[signed]) is None
+    assert read_bytes_text(text.replace("0x7441", "0x7440")) is None
+    for first in range(0, 256, 4):
+        registers = _emulated(text, "$4", first)
+        got = [struct.unpack("<f", struct.pack("<I", registers[f"${n}"]))[0] for n in range(4)]
+        assert got == [(v - 256 if signed and v > 127 else v) - less for v in range(first, first + 4)]
+
+
+def _emulated(text: str, source: str, first: int) -> dict[str, int]:
+    """The registers after PTX that reads four bytes, from ``first`` on, in register ``source``."""
+    registers = {source: int.from_bytes(bytes(range(first, first + 4)), "little")}
+    for line in filter(None, map(str.strip, text.strip("{ }").split(";"))):
+        name, *arguments = line.replace(",", " ").split()
+        if name == ".reg":
+            continue
+        target, *sources = arguments
+        values = [registers[s] if s in registers else int(s.replace("0f", "0x"), 16) for s in sources]
+        registers[target] = _PTX[name](*values)
+    return registers
 
 
 def _permuted(a: int, b: int, selector: int) -> int:
@@ -168,11 +186,18 @@ def _less(a: int, b: int) -> int:
     return struct.unpack("<I", struct.pack("<2e", *(x - y for x, y in pairs)))[0]
 
 
+def _sum(a: int, b: int) -> int:
+    first, second = struct.unpack("<2f", struct.pack("<2I", a, b))
+    [bits] = struct.unpack("<I", struct.pack("<f", first + second))
+    return bits
+
+
 _PTX: dict[str, Callable[..., int]] = {
     "xor.b32": lambda a, b: a ^ b,
     "mov.b32": lambda a: a,
     "prmt.b32": _permuted,
     "sub.f16x2": _less,
+    "add.f32": _sum,
 }
 
 

@@ -63,6 +63,17 @@ def test_weights_of_four_bits():
     assert (graph.externs, graph.launches_after) == (0, 1)
 
 
+@pytest.mark.parametrize("zero", [8, -8, 128, 0.5, 4194304, 8388608])
+def test_weights_of_bytes_with_a_zero_point(zero):
+    """Integers that fit are part of the conversion of bytes to float32."""
+
+    def function(x, w, signed):
+        return F.linear(x, w.float() - zero), signed.float() + zero, zero - signed.float()
+
+    w = torch.arange(40 * 96).view(40, 96).to(torch.uint8)
+    check(function, torch.randn(2, 96), w, w.view(torch.int8), interpret_level="planned", **GENERATED)
+
+
 def test_few_rows_in_training():
     def function(x, w):
         return F.gelu(F.linear(x, w)).sum()
