@@ -41,6 +41,10 @@ def fuse(
     if not chosen.profiler_range:
         leave_out_range()
     watch_stages(chosen)
+    if chosen.report is not None:
+        from .report.html_page import place_of
+
+        place_of(chosen.report)
     with algorithms_of(chosen), collector_paused(), stage("captured", "compile"):
         found = hit_of_captured(gm, example_inputs, chosen)
         if found.call is not None:

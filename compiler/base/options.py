@@ -38,6 +38,7 @@ IN_NO_KEY = (
     "on_compiled",
     "output",
     "dump",
+    "report",
     "remarks",
     "progress",
     "cache",
@@ -144,6 +145,10 @@ class Options:
     dump: a folder.  Each graph gets a folder of its own in it (``forward-0``, ``inference-rank3-1``), with
         the IR after every pass, the launch plan and the TTIR of each kernel.  The page ``index.html`` lists
         them. Nothing that is there already is changed.
+    report: a file, which becomes one page for a browser: launches by estimated time with your lines and their
+        IR, missed fusions by cost, memory with its owners, and where compile time went.  All graphs that a
+        process compiles are added to it.  An older report is replaced; any other file is left and refused.
+        In a job of several processes the rank is added to its name.
     remarks: ``text`` or ``yaml`` writes the remarks, which say what was decided and why, to the log at level
         INFO.  They are always on ``CompiledGraph.remarks``.
     progress: on a terminal, say in one line what a compilation of more than two seconds is at, and at its end
@@ -212,6 +217,7 @@ class Options:
     pipeline: str | None = None
     verify: Literal["levels", "on", "off", "numeric"] = field(default_factory=_verify_by_default)
     dump: str | Path | None = None
+    report: str | Path | None = None
     remarks: Literal["none", "text", "yaml"] = "none"
     progress: bool = True
     execute: Literal["auto", "interpreter"] = "auto"

@@ -100,11 +100,16 @@ class Remarks:
         return "\n".join(_text(r, costs) if form == "text" else _yaml(r) for r in self.items)
 
 
+def remark_lines(remark: Remark) -> list[str]:
+    """The user's lines that the locations name, as ``model.py:12``, without repetition."""
+    return list(dict.fromkeys(line for location in remark.locations for line in _lines(location)))
+
+
 def _text(remark: Remark, costs: bool) -> str:
     cost = f"{remark.loss.microseconds:.2f} us, {remark.loss.bytes} bytes: " if costs and remark.loss else ""
     numbers = "".join(f", {n}={v}" for n, v in remark.numbers)
     ops = f" [{' + '.join(remark.ops)}]" if remark.ops else ""
-    lines = dict.fromkeys(line for location in remark.locations for line in _lines(location))
+    lines = remark_lines(remark)
     where = f" at {', '.join(lines)}" if lines else ""
     return f"{cost}{remark.kind}: {remark.pass_name}: {remark.rule}{numbers}: {remark.message}{ops}{where}"
 

@@ -3,6 +3,7 @@
 import logging
 from collections.abc import Callable, Mapping
 from functools import partial
+from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
@@ -147,6 +148,8 @@ def report(compiled: CompiledGraph, options: Options) -> None:
         _trace(compiled)
     if options.remarks != "none":
         log.info("%s", compiled.remarks.render(options.remarks))
+    if options.report is not None:
+        _add_to_report(compiled, options, options.report)
     if options.on_compiled is not None:
         options.on_compiled(compiled)
 
@@ -162,6 +165,45 @@ def _report_texts(compiled: CompiledGraph, options: Options) -> None:
         plan_log.log(level, "%s: the program that launches it:\n%s", compiled.name, compiled.source)
     if (level := wanted(remarks_log)) and options.remarks == "none":
         remarks_log.log(level, "%s: remarks:\n%s", compiled.name, compiled.remarks.render("text"))
+
+
+def _add_to_report(compiled: CompiledGraph, options: Options, path: str | Path) -> None:
+    """Adds the graph to the page of option ``report``; waits for its kernels."""
+    from ..cost.devices import hardware_named
+    from ..report.html_data import graph_data
+    from ..report.html_page import add_graph
+    from ..runtime.gpu.device_model import hardware_name
+    from ..runtime.kernels.triton_compile import TritonCompileError
+
+    if options.hardware != "auto":
+        hardware = hardware_named(options.hardware)
+    else:
+        hardware = hardware_named("generic" if compiled.load_kernels is None else hardware_name())
+    try:
+        kernels = {} if compiled.load_kernels is None else compiled.load_kernels()
+    except TritonCompileError:  # the first call raises it
+        kernels = {}
+    told = {
+        name: {
+            "warps": k.cubin.num_warps,
+            "shared": k.cubin.shared,
+            "stack": k.cubin.stack,
+            "ptx": k.cubin.ptx,
+        }
+        for name, k in kernels.items()
+    }
+    data = graph_data(
+        compiled.name,
+        compiled.module,
+        compiled.remarks,
+        compiled.timing.tree(),
+        hardware,
+        launches_before=compiled.launches_before,
+        cached=compiled.cached,
+        source=compiled.source,
+        kernels=told,
+    )
+    add_graph(path, data)
 
 
 def _trace(compiled: CompiledGraph) -> None:

@@ -17,9 +17,8 @@ from itertools import count
 from pathlib import Path
 from uuid import uuid4
 
-import torch
-
 from ..base.options import OptionError
+from ..report.rank import rank_in_job
 
 log = logging.getLogger(__name__)
 
@@ -35,7 +34,7 @@ def new_folder(root: Path, name: str) -> Path:
     """Makes the folder of one graph in ``root``, ``name`` with the next number that no folder has, whatever
     other processes do.  Raises OptionError where none can be made.
     """
-    rank = _rank()
+    rank = rank_in_job()
     stem = name if rank is None else f"{name}-rank{rank}"
     try:
         root.mkdir(parents=True, exist_ok=True)
@@ -94,12 +93,3 @@ def _folders(root: Path) -> list[Path]:
     """The folders of graphs, by rank, number and name: in a process, about in the order of compilation."""
     found = [(match, p) for p in root.iterdir() if (match := _FOLDER.fullmatch(p.name)) and p.is_dir()]
     return [p for m, p in sorted(found, key=lambda f: (int(f[0]["rank"] or 0), int(f[0]["number"]), f[1]))]
-
-
-def _rank() -> int | None:
-    """The number of this process among those of a job; None where it is alone."""
-    distributed = torch.distributed
-    if distributed.is_available() and distributed.is_initialized():
-        return distributed.get_rank() if distributed.get_world_size() > 1 else None
-    rank, size = os.environ.get("RANK", ""), os.environ.get("WORLD_SIZE", "")
-    return int(rank) if rank.isdecimal() and size.isdecimal() and int(size) > 1 else None
