@@ -62,15 +62,17 @@ WIDENED_CONSTRAINTS = "=r,=r,r"
 MOST_LESS = 2**22
 
 
-def bytes_text(signed: bool, less: int = 0) -> str:
+def bytes_text(signed: bool, less: int = 0, shift: int = 0, mask: int = 255) -> str:
     """PTX that makes four integers of 8 bits, in one register, float32, minus ``less``: the byte becomes the
     last one of 2**23, and 2**23 + ``less`` is subtracted.  Two instructions for each; a conversion runs at a
-    sixteenth of their speed.  ``less``: at most ``MOST_LESS`` in size.
+    sixteenth of their speed.  ``less``: at most ``MOST_LESS`` in size.  ``shift`` and ``mask``: of each byte
+    before that, ``byte >> shift & mask``, four bytes at once; ``mask`` keeps no bit of the next byte.
     """
     [bits] = struct.unpack("<I", struct.pack("<f", -float(2**23 + 128 * signed + less)))
     return (
         "{ .reg .b32 all, one; "
-        + ("xor.b32 all, $4, 0x80808080; " if signed else "mov.b32 all, $4; ")
+        + f"shr.b32 all, $4, {shift}; and.b32 all, all, 0x{mask * 0x01010101:08X}; "
+        + ("xor.b32 all, all, 0x80808080; " if signed else "")
         + " ".join(
             f"prmt.b32 one, all, 0x4B000000, 0x744{n}; add.f32 ${n}, one, 0f{bits:08X};" for n in range(4)
         )
@@ -78,15 +80,16 @@ def bytes_text(signed: bool, less: int = 0) -> str:
     )
 
 
-def read_bytes_text(text: str) -> tuple[bool, int] | None:
-    """``signed`` and ``less`` of a ``bytes_text``; None for any other text."""
-    found = re.search(r"add\.f32 \$0, one, 0f([0-9A-F]{8});", text)
+def read_bytes_text(text: str) -> tuple[bool, int, int, int] | None:
+    """The arguments of a ``bytes_text``; None for any other text."""
+    found = re.search(r"\$4, (\d); and.b32 all, all, 0x(\w\w).*\$0, one, 0f([0-9A-F]{8});", text)
     if found is None:
         return None
-    [added] = struct.unpack("<f", struct.pack("<I", int(found[1], 16)))
-    signed = text.startswith("{ .reg .b32 all, one; xor")
+    [added] = struct.unpack("<f", struct.pack("<I", int(found[3], 16)))
+    signed, shift, mask = "xor.b32" in text, int(found[1]), int(found[2], 16)
     less = int(-added) - 2**23 - 128 * signed if 2**22 <= -added < 2**24 else 0
-    return (signed, less) if text == bytes_text(signed, less) else None
+    arguments = signed, less, shift, mask
+    return arguments if text == bytes_text(*arguments) else None
 
 
 BYTES_CONSTRAINTS = "=r,=r,=r,=r,r"

@@ -10,7 +10,7 @@ import struct
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
-from ..ir.defining import is_true
+from ..ir.defining import defining_op, is_true
 from ..ir.dialects import tt
 from ..mlir import ir
 from . import nvidia
@@ -48,6 +48,24 @@ def joined(shapes: Sequence[Shape]) -> Shape:
 def is_float(type_: ir.Type) -> bool:
     """Whether a scalar type is a float."""
     return isinstance(type_, ir.FloatType)
+
+
+def shifted_bits(value: ir.Value) -> tuple[ir.Value, int, int]:
+    """(x, shift, mask) of a tile of bytes that is ``x >> shift & mask``, unsigned, such as one half of the
+    bytes of weights of 4 bits; Triton would shift each byte in a register of its own.
+    """
+    mask, shift = 255, 0
+    for name in ("arith.andi", "arith.shrui"):
+        op = defining_op(value, name)
+        constant = None if op is None else defining_op(op.operands[1], "arith.constant")
+        if op is None or constant is None or not shape_of(constant.results[0]):
+            continue
+        number = int(ir.IntegerAttr(ir.DenseElementsAttr(constant.attributes["value"]).get_splat_value()))
+        if name == "arith.andi":
+            value, mask = op.operands[0], number & 255
+        elif 0 <= number < 8:
+            value, shift = op.operands[0], number
+    return value, shift, mask & 255 >> shift
 
 
 class TileBuilder:
@@ -226,12 +244,17 @@ class TileBuilder:
         """A tile of bf16, widened to f32."""
         return self._packed(value, nvidia.WIDENED_TEXT, nvidia.WIDENED_CONSTRAINTS)
 
-    def of_bytes(self, value: ir.Value, signed: bool, half: bool = False, less: int = 0) -> ir.Value:
-        """A tile of i8, converted to f32, minus ``less``; or converted to f16 (``half``)."""
+    def of_bytes(self, value: ir.Value, signed: bool, half: bool = False) -> ir.Value:
+        """A tile of i8, converted to f32, or to f16 (``half``)."""
         if half:
             text, element = nvidia.HALF_BYTES_TEXT[signed], ir.F16Type.get()
             return self._packed(value, text, nvidia.HALF_BYTES_CONSTRAINTS, 4, element)
-        return self._packed(value, nvidia.bytes_text(signed, less), nvidia.BYTES_CONSTRAINTS, 4)
+        value, shift, mask = shifted_bits(value)
+        return self.of_packed_bytes(value, nvidia.bytes_text(signed, 0, shift, mask))
+
+    def of_packed_bytes(self, value: ir.Value, text: str) -> ir.Value:
+        """A tile of i8, converted to f32 by a ``bytes_text``."""
+        return self._packed(value, text, nvidia.BYTES_CONSTRAINTS, 4)
 
     def _packed(
         self, value: ir.Value, text: str, constraints: str, count: int = 2, element: ir.Type | None = None

@@ -383,7 +383,8 @@ def _of_bytes_minus(sign: int) -> Emitter:
         if asm is not None and less is not None and abs(less) <= nvidia.MOST_LESS and less == int(less):
             found = nvidia.read_bytes_text(ir.StringAttr(asm.attributes["asm_string"]).value)
             if found is not None and found[1] == 0 and len(list(op.operands[0].uses)) == 1:
-                return [builder.of_bytes(asm.operands[0], found[0], less=sign * int(less))]
+                text = nvidia.bytes_text(found[0], sign * int(less), *found[2:])
+                return [builder.of_packed_bytes(asm.operands[0], text)]
         return [builder.elementwise(op.name, operands, op.results[0].type, _attributes(op))]
 
     return emit_it

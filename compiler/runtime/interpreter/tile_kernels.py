@@ -373,9 +373,10 @@ def _inline_asm(reader: _Reader, op: ir.Operation) -> _Step:
     if of_bytes is not None or text in HALF_BYTES_TEXT.values():
         wide = torch.float16 if of_bytes is None else torch.float32
         wide = torch.float64 if reader.shadow else wide
-        signed, less = (text == HALF_BYTES_TEXT[True], 0) if of_bytes is None else of_bytes
+        signed, less, shift, mask = of_bytes or (text == HALF_BYTES_TEXT[True], 0, 0, 255)
+        number = torch.int8 if signed else torch.uint8
         return lambda batch, values, operands: (
-            (operands[0] if signed else operands[0].view(torch.uint8)).to(wide) - less,
+            (operands[0].view(torch.uint8) >> shift & mask).view(number).to(wide) - less,
         )
     first = first_parameter(text)
     if first is None:

@@ -153,12 +153,26 @@ def test_bytes_become_float16(signed: bool) -> None:
 def test_bytes_become_float32_minus_an_integer(signed: bool, less: int) -> None:
     """As above; the difference of two integers is exact."""
     text = bytes_text(signed, less)
-    assert read_bytes_text(text) == (signed, less) and read_bytes_text(HALF_BYTES_TEXT[signed]) is None
+    assert (
+        read_bytes_text(text) == (signed, less, 0, 255) and read_bytes_text(HALF_BYTES_TEXT[signed]) is None
+    )
     assert read_bytes_text(text.replace("0x7441", "0x7440")) is None
     for first in range(0, 256, 4):
         registers = _emulated(text, "$4", first)
         got = [struct.unpack("<f", struct.pack("<I", registers[f"${n}"]))[0] for n in range(4)]
         assert got == [(v - 256 if signed and v > 127 else v) - less for v in range(first, first + 4)]
+
+
+@pytest.mark.parametrize(("shift", "mask"), [(0, 15), (4, 15), (6, 3), (1, 85), (0, 128)])
+@pytest.mark.parametrize("signed", [True, False])
+def test_bits_of_bytes_become_float32(signed: bool, shift: int, mask: int) -> None:
+    text = bytes_text(signed, 8, shift, mask)
+    assert read_bytes_text(text) == (signed, 8, shift, mask)
+    for first in range(0, 256, 4):
+        registers = _emulated(text, "$4", first)
+        got = [struct.unpack("<f", struct.pack("<I", registers[f"${n}"]))[0] for n in range(4)]
+        bits = [v >> shift & mask for v in range(first, first + 4)]
+        assert got == [(v - 256 if signed and v > 127 else v) - 8 for v in bits]
 
 
 def _emulated(text: str, source: str, first: int) -> dict[str, int]:
@@ -195,6 +209,8 @@ def _sum(a: int, b: int) -> int:
 _PTX: dict[str, Callable[..., int]] = {
     "xor.b32": lambda a, b: a ^ b,
     "mov.b32": lambda a: a,
+    "shr.b32": lambda a, b: a >> b,
+    "and.b32": lambda a, b: a & b,
     "prmt.b32": _permuted,
     "sub.f16x2": _less,
     "add.f32": _sum,

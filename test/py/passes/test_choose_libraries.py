@@ -68,7 +68,8 @@ def test_weights_of_bytes_with_a_zero_point(zero):
     """Integers that fit are part of the conversion of bytes to float32."""
 
     def function(x, w, signed):
-        return F.linear(x, w.float() - zero), signed.float() + zero, zero - signed.float()
+        bits = (w >> 4).float() - zero, (signed >> 4).float(), (signed >> 2 & 15).float() + zero
+        return F.linear(x, w.float() - zero), signed.float() + zero, zero - signed.float(), *bits
 
     w = torch.arange(40 * 96).view(40, 96).to(torch.uint8)
     check(function, torch.randn(2, 96), w, w.view(torch.int8), interpret_level="planned", **GENERATED)
