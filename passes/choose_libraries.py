@@ -9,7 +9,7 @@ from ..compiler.analysis.contraction.surroundings import Surroundings
 from ..compiler.base.dataclass import dataclass
 from ..compiler.base.options import Products
 from ..compiler.base.remarks import Remarks
-from ..compiler.ir.kernel import WIDE, string
+from ..compiler.ir.kernel import CASCADE, WIDE, string
 from ..compiler.ir.sizes import hints_of
 from ..compiler.ir.storage import device_of
 from ..compiler.mlir import ir
@@ -72,6 +72,12 @@ class ChooseLibraries(AnalysisPass):
     columns and summed elements, a chain needs a block of 128 rows for every second multiprocessor, weights
     that descriptors can copy, and no reduction between its products (``wide.py``).  ``fuse.wide`` marks its
     kernels, so that fusion makes them one.
+
+    A product of at least 64 rows and 256 columns, what is computed of it, and a product that sums this along
+    its columns are weighed as a whole, too (rule ``cascade``): attention that a program spells out, of heads
+    of at most 256 numbers in bf16 or f16, where nothing else reads the scores (``cascades.py``).
+    ``fuse.cascade`` marks both kernels, and ``derive-cascades`` makes one of them, or leaves them to
+    ``review-libraries``.
 
     Weights that are made from fewer bytes and lie across what is summed (8-bit weights stored K x N) become a
     kernel with at most 4 rows where it is estimated to take at most half of the time of the call and of what
@@ -149,6 +155,8 @@ class ChooseLibraries(AnalysisPass):
                     stand_instead(kernel, callee, product)
                 if chain is not None and chain.wide:
                     kernel.attributes[WIDE] = ir.UnitAttr.get()
+                if chain is not None and chain.cascade:
+                    kernel.attributes[CASCADE] = ir.UnitAttr.get()
         program.erase_unused()
 
     def _product(self, call: ir.Operation, program: Program) -> Product | NotAProduct | None:

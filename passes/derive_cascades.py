@@ -1,5 +1,6 @@
 """``derive-cascades``: two products, and what is between them, become one kernel that needs no whole row."""
 
+from collections.abc import Iterable, Set
 from typing import ClassVar
 
 from ..compiler.analysis.contraction.held import CHAIN_COLUMNS
@@ -7,6 +8,7 @@ from ..compiler.analysis.contraction.tensor_cores import reason_to_sum
 from ..compiler.analysis.fusion.graph import GroupGraph
 from ..compiler.analysis.fusion.plan import Refusal
 from ..compiler.analysis.kernel.shape import KernelShape
+from ..compiler.analysis.program.provenance import node_names
 from ..compiler.analysis.tiling import product_rules
 from ..compiler.analysis.tiling.choice import NoTiling
 from ..compiler.analysis.tiling.held_rules import columns_in_a_loop
@@ -14,7 +16,8 @@ from ..compiler.base.dataclass import dataclass
 from ..compiler.base.options import Products
 from ..compiler.base.remarks import Remarks
 from ..compiler.cost.hardware import Hardware
-from ..compiler.ir.kernel import LOOPED, Kernel
+from ..compiler.ir.kernel import CASCADE, LOOPED, Kernel
+from ..compiler.ir.storage import functions_of
 from ..compiler.mlir import ir
 from .analysis_manager import Analyses, AnalysisManager
 from .combine_reductions import combine_softmax
@@ -59,12 +62,14 @@ class DeriveCascades(AnalysisPass):
     where scores or probabilities are stored or read elsewhere (``stored``), where more than a softmax is
     multiplied, such as the mask of a dropout (``weights``), on types that tensor cores do not multiply
     (``types``), where more than two products are summed (``products``), where one of its products is in the
-    chain in front of it (``taken``), where another call must run between
-    (``cycle``), where no block fits (``blocks``), of so few rows that ``expand-dots`` multiplies and sums
-    them (``few``), and where a program holds all columns (``held``), as in a narrow chain of two matrices.
+    chain in front of it (``taken``), where another call must run between (``cycle``), where no block fits
+    (``blocks``) or none left enough registers (``spilled``), of so few rows that ``expand-dots`` multiplies
+    and sums them (``few``), and where a program holds all columns (``held``), as in a narrow chain of two
+    matrices.
 
-    ``products``: who computes products, as of ``choose-libraries``.  Nothing is derived unless it is
-    ``generated``.
+    ``products``: who computes products, as of ``choose-libraries``.  Unless it is ``generated``, only
+    products with ``fuse.cascade`` are derived.  ``spilled`` lists FX nodes whose kernel took too many
+    registers with each tile that was tried.
 
     Remarks: ``passed: cascade`` with the calls of each kernel, ``missed`` with one of these rules.
     """
@@ -74,21 +79,29 @@ class DeriveCascades(AnalysisPass):
     preserves: ClassVar[Analyses] = (Program,)
     hardware: str = "generic"
     products: Products = "auto"
+    spilled: tuple[str, ...] = ()
+
+    def _is_asked_for(self, graph: GroupGraph, last: int, marked: Set[str]) -> bool:
+        """Whether all products are kernels that may fuse, or a product is one of a pair that pays."""
+        return self.products == "generated" or graph.deps.nodes[last].name in marked
 
     def run_with(self, module: ir.Module, remarks: Remarks, analyses: AnalysisManager) -> None:
-        if self.products != "generated":
+        marked = {name for name, f in functions_of(module).items() if CASCADE in f.attributes}
+        if self.products != "generated" and not marked:
             return
         hardware = hardware_of(self.hardware, self, module)
         program, graph = analyses.get(Program), groups_of(analyses)
         found, taken = list[tuple[int, ...]](), set[int]()
         for last in graph.summaries:
             chain = chain_of(graph, last)
-            if chain is None:
+            if chain is None or not self._is_asked_for(graph, last, marked):
                 continue
             if isinstance(chain, NotOnline):
                 reason: NotOnline | None = chain
             elif not taken.isdisjoint(chain):
                 reason = NotOnline("taken", "the chain in front of it has one of its products")
+            elif not _names(graph, chain).isdisjoint(self.spilled):
+                reason = NotOnline("spilled", "no tile of the kernel left it enough registers")
             else:
                 reason = _reason(program, graph, chain, hardware)
             nodes = [graph.deps.nodes[n] for n in ((last,) if isinstance(chain, NotOnline) else chain)]
@@ -104,6 +117,8 @@ class DeriveCascades(AnalysisPass):
             if reason is None and not isinstance(chain, NotOnline):
                 found.append(chain)
                 taken.update(chain)
+        for name in marked:
+            del program.functions[name].attributes[CASCADE]
         if not found:
             return
         for number, chain in enumerate(found):
@@ -118,6 +133,10 @@ class DeriveCascades(AnalysisPass):
             derive(kernel, combine_softmax)
             kernel.attributes[LOOPED] = ir.UnitAttr.get()
             program.clean(kernel)
+
+
+def _names(graph: GroupGraph, nodes: Iterable[int]) -> set[str]:
+    return {name for n in nodes for name in node_names(graph.deps.nodes[n].op.location)}
 
 
 def _reason(

@@ -179,7 +179,9 @@ FUSION = PassStage(
     "fusion",
     (
         PassStep(
-            lambda s: DeriveCascades(s.hardware, s.products), "no pair of them pays", PassSwitch.FLOAT32
+            lambda s: DeriveCascades(s.hardware, s.products, s.back),
+            "no pair of them pays",
+            PassSwitch.FLOAT32,
         ),
         PassStep(
             lambda s: FuseVertical(hardware=s.hardware, fusions=s.fusions), "keep intermediates out of memory"

@@ -30,6 +30,8 @@ WIDE = "fuse.wide"
 #: Of a kernel that is a product alone, what it is instead of: the declaration of the library's op.
 INSTEAD = "fuse.instead"
 
+#: The attribute of a kernel that is a product of a cascade (``analysis/contraction/cascades.py``).
+CASCADE = "fuse.cascade"
 #: The attribute of a kernel with products whose columns a program goes through (``derive-cascades``).
 LOOPED = "fuse.looped"
 

@@ -37,7 +37,7 @@ _OF_FEW = ("few-rows", "strides")
 
 
 @dataclass(frozen=True)
-class _Step:
+class ChainStep:
     """What one product of a chain reads of others: the ``makers`` of what its left factor is made of.
 
     ``inner``: the values between them, which no kernel outside of the chain reads.  ``outer``: what else is
@@ -57,7 +57,7 @@ class Chain:
     """Two or more products, each with what it reads of others; ``first`` reads nothing of others."""
 
     first: tuple[Product, ...]
-    steps: tuple[tuple[Product, _Step], ...]
+    steps: tuple[tuple[Product, ChainStep], ...]
 
     @property
     def products(self) -> tuple[Product, ...]:
@@ -74,12 +74,14 @@ class Chain:
 class ChainCost:
     """Estimates in microseconds: as a kernel, and as calls with the kernels between them.  ``margin``: the
     part of the calls' time that the kernel is to take at most.  ``wide``: whether they are of a wide chain.
+    ``cascade``: whether a program goes through the columns (``cascades.py``).
     """
 
     kernel: float
     library: float
     margin: float
     wide: bool = False
+    cascade: bool = False
 
     @property
     def pays(self) -> bool:
@@ -118,9 +120,9 @@ def chains_of(
 
 
 def _ending_with(
-    last: ir.Value, narrow: Mapping[ir.Value, Product], steps: Mapping[ir.Value, _Step]
+    last: ir.Value, narrow: Mapping[ir.Value, Product], steps: Mapping[ir.Value, ChainStep]
 ) -> Chain:
-    first, later = dict[ir.Value, Product](), dict[ir.Value, tuple[Product, _Step]]()
+    first, later = dict[ir.Value, Product](), dict[ir.Value, tuple[Product, ChainStep]]()
     pending = [last]
     while pending:
         result = pending.pop()
@@ -132,23 +134,39 @@ def _ending_with(
     return Chain(tuple(first.values()), tuple(later.values()))
 
 
+def steps_of(
+    products: Mapping[ir.Value, Product], around: Surroundings, most: int
+) -> Iterator[tuple[Product, ChainStep]]:
+    """Each of ``products``, by result, that reads what is computed of others, by at most ``most`` kernels."""
+    for product in products.values():
+        step = _step(product, products, around, most)
+        if step is not None:
+            yield product, step
+
+
+def library_of(chain: Chain, around: Surroundings, hardware: Hardware) -> float:
+    """Microseconds of the calls of a chain, and of the kernels between them that reduce."""
+    library = 0.0
+    for product in chain.products:
+        cost = around.cost(product)
+        called = plan_of(product, cost, around.hints, hardware).library_microseconds(cost)
+        library += wide.as_call(called, product, around, hardware) if chain.is_wide else called
+    for _, step in chain.steps:
+        if step.reduces:  # a kernel of its own, which reads one result and writes another
+            between = Work(2 * around.bytes_of(step.makers[0].result), launches=1)
+            library += microseconds(between, hardware, hardware.rates.streaming.rows)
+    return library
+
+
 def cost_of(chain: Chain, around: Surroundings, hardware: Hardware) -> ChainCost:
     """What a chain takes."""
     inner = frozenset[ir.Value]().union(*(step.inner for _, step in chain.steps))
     moved = {value for _, step in chain.steps for value in step.outer}
-    library, flops, rates = 0.0, 0, hardware.rates
+    library, flops, rates = library_of(chain, around, hardware), 0, hardware.rates
     for product in chain.products:
-        cost = around.cost(product)
-        plan = plan_of(product, cost, around.hints, hardware)
-        form = plan.form
-        called = plan.library_microseconds(cost)
-        library += wide.as_call(called, product, around, hardware) if chain.is_wide else called
+        form = plan_of(product, around.cost(product), around.hints, hardware).form
         flops += 2 * form.m * form.n * form.k
         moved |= {root for v in (*product.operands, product.result) if (root := root_of(v)) not in inner}
-    for _, step in chain.steps:
-        if step.reduces:  # a kernel of its own, which reads one result and writes another
-            between = Work(2 * around.bytes_of(step.makers[0].result), launches=1)
-            library += microseconds(between, hardware, rates.streaming.rows)
     moved_bytes = sum(map(around.bytes_of, moved))
     if chain.is_wide:
         slots = sum(step.slots for _, step in chain.steps)
@@ -174,9 +192,11 @@ def _is_narrow(product: Product, around: Surroundings, hardware: Hardware, wides
     return reason is None or (1 < columns <= FEW and reason.rule in _OF_FEW)
 
 
-def _step(product: Product, narrow: Mapping[ir.Value, Product], around: Surroundings) -> _Step | None:
-    """What a product reads of the narrow ones; None where it reads nothing of them, or another one reads it,
-    too."""
+def _step(
+    product: Product, narrow: Mapping[ir.Value, Product], around: Surroundings, most: int = _MOST_BETWEEN
+) -> ChainStep | None:
+    """What a product reads of the narrow ones, with at most ``most`` kernels between; None where it reads
+    nothing of them, or another one reads it, too."""
     makers, between, outer = dict[ir.Value, Product](), dict[ir.Value, ir.Operation](), set[ir.Value]()
     pending = [root_of(product.values["left"])]
     while pending:
@@ -185,7 +205,7 @@ def _step(product: Product, narrow: Mapping[ir.Value, Product], around: Surround
             continue
         if value in narrow and not _has_few(narrow[value]):
             makers[value] = narrow[value]
-        elif around.is_scalar(value) and len(between) < _MOST_BETWEEN:
+        elif around.is_scalar(value) and len(between) < most:
             between[value] = value.owner.operation
             pending += [root_of(v) for v in around.read_by(value.owner.operation)]
         else:
@@ -199,10 +219,10 @@ def _step(product: Product, narrow: Mapping[ir.Value, Product], around: Surround
     reduces = any(around.reduces(between[v]) for v in inner if v in between)
     read = {root_of(v) for op in inside - {product.result.owner.operation} for v in around.read_by(op)}
     slots = sum(around.slots(op) * around.elements_of(v) for v, op in between.items() if v in inner)
-    return _Step(tuple(makers.values()), frozenset(inner), frozenset(read - inner), reduces, slots)
+    return ChainStep(tuple(makers.values()), frozenset(inner), frozenset(read - inner), reduces, slots)
 
 
-def _holds_one(step: _Step, around: Surroundings) -> bool:
+def _holds_one(step: ChainStep, around: Surroundings) -> bool:
     """Whether a program holds the columns of one product between two, and little is read beside them."""
     if len(step.makers) > 1 or step.reduces:
         return False

@@ -15,6 +15,7 @@ from ...base.options import Products
 from ...cost.hardware import Hardware
 from ...index import Facts
 from ...mlir import ir
+from .cascades import cascade_cost, cascades_of
 from .chains import ChainCost, chains_of, cost_of, wide_chains_of
 from .few_rows import FewRows
 from .plan import plan_of
@@ -69,12 +70,16 @@ class Offers:
             for chain in chains(left, self.around, self.hardware):
                 cost = cost_of(chain, self.around, self.hardware)
                 found |= {p.result: cost for p in chain.products if cost.pays}
+        for chain in cascades_of([p for p in waiting if p.result not in found], self.around):
+            cost = cascade_cost(chain, self.around, self.hardware)
+            found |= {p.result: cost for p in chain.products if cost.pays}
         return found
 
     def of(self, product: Product, chain: ChainCost | None) -> ProductChoice:
         """``chain``: of the product, if it is part of one."""
         if chain is not None:
-            return ProductChoice(True, "chain", "", chain.kernel, chain.library)
+            rule = "cascade" if chain.cascade else "chain"
+            return ProductChoice(True, rule, "", chain.kernel, chain.library)
         unsupported = product.unsupported()
         if unsupported is not None:
             return ProductChoice(False, *unsupported)

@@ -42,6 +42,9 @@ _PRODUCTS = RateSource("suite products", "H200", "2026-11-23")
 _CHAINS = RateSource("2, 4 and 8 layers of 256 columns", "H200", "2026-11-23")
 #: Two to four layers of at most 128 columns.
 _NARROW = RateSource("layers of at most 128 columns", "H200", "2026-11-23")
+#: 13 kinds of attention of 2 x 16 heads of 128 with 2048 keys (docs/attention.md): too long by 8 to 30% where
+#: blocks of keys are all computed.
+_CASCADES = RateSource("attention of 2048 keys, 13 kinds", "H100", "2026-11-28", 0.30)
 #: Programs of a walk in kernels ("Walks beside two kernels" in docs/performance/history.md).
 _WALKS = RateSource("walks beside two kernels", "H200", "2026-11-23")
 #: One query of 32 heads over 8 with 32768 keys of 128, in bf16.
@@ -150,6 +153,9 @@ _CALLS = CallRates(
 _OF_CHAINS = ChainRates(
     chain=Regime(
         ADDING, multiply=_part(0.4, _NARROW), bandwidth=_part(0.5, _NARROW), starts=_us(2.0, _NARROW)
+    ),
+    cascade=Regime(
+        ADDING, bandwidth=_part(0.88, _TILES), issue=_part(1.0, _CASCADES), multiply=_part(0.6, _CASCADES)
     ),
     wide=Regime(
         ADDING,

@@ -366,6 +366,15 @@ ATTRIBUTES = (
         "`fuse-vertical` and `fuse-horizontal` (`analysis/fusion/columns.py`)",
     ),
     DiscardableAttribute(
+        "fuse.cascade",
+        "a kernel that is a product alone",
+        "fuse.cascade",
+        "The product is one of two that are estimated to pay as one kernel, of which a program goes through "
+        "the columns. Fused kernels do not have it.",
+        "`choose-libraries`",
+        "`derive-cascades`",
+    ),
+    DiscardableAttribute(
         "fuse.looped",
         "a kernel of two products",
         "fuse.looped",

@@ -56,3 +56,19 @@ def test_keys_go_by_in_blocks(function: Callable[..., Tensor], length: int, head
     q, k, v = (drawn(2, 4, length, n) for n in (summed, summed, made))
     [graph] = check(function, q, k, v, **FORCED).graphs
     assert "columns-in-a-loop" in {r.rule for r in graph.remarks.items}
+
+
+def capped(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+    return (30 * torch.tanh(scores(q, k) / 30)).softmax(-1) @ v
+
+
+@pytest.mark.parametrize("function", [capped, window, sigmoid], ids=lambda f: f.__name__)
+@pytest.mark.parametrize("dynamic", [False, True])
+def test_a_pair_of_products_is_one_kernel_where_it_pays(
+    function: Callable[..., Tensor], dynamic: bool
+) -> None:
+    """No option asks for it: the estimate of the pair beside those of the calls does."""
+    q, k, v = (drawn(2, 8, 1536, 128) for _ in range(3))
+    [graph] = check(function, q, k, v, dynamic=dynamic).graphs
+    assert ("cascade", "derive-cascades") in {(r.rule, r.pass_name) for r in graph.remarks.items}
+    assert graph.externs == 0

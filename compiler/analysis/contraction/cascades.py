@@ -1,0 +1,93 @@
+"""Pairs of products whose columns a program goes through: attention that a program spells out.
+
+A product gives scores of rows i and columns j; a softmax, a mask or a sigmoid is computed of them, and
+another product sums the result along j.  As calls of the library, the scores pass through memory at each
+step.  As one kernel (``derive-cascades``) they are never there.  Each product by itself would lose against
+the library, so the pair is weighed as a whole.
+"""
+
+from collections.abc import Sequence
+
+from ...cost.clock import microseconds
+from ...cost.hardware import Hardware
+from ...cost.work import Work
+from ...ir.sizes import estimate
+from ...ir.views import root_of
+from .chains import Chain, ChainCost, library_of, steps_of
+from .product import Product
+from .roofline import margin
+from .surroundings import Surroundings
+
+#: The element types that were measured.
+_TYPES = ("bf16", "f16")
+#: The fewest rows of scores: what has fewer is bound by the bytes of keys, which other kernels split.
+_FEWEST_ROWS = 64
+#: The fewest columns: of fewer, scores stay in the cache.
+_FEWEST_COLUMNS = 256
+#: The most elements of a row of a factor that is no scores.
+_WIDEST_HEAD = 256
+#: The most products whose sum is scores.
+_MOST_FIRST = 2
+#: The most kernels between two products.
+_MOST_BETWEEN = 40
+
+
+def cascades_of(products: Sequence[Product], around: Surroundings) -> list[Chain]:
+    """The pairs among the products of a module that may run through their columns, each a chain of scores
+    and of what sums them.  Whether the algebra allows it, ``derive-cascades`` finds out.
+    """
+    candidates = {p.result: p for p in products if _may_be_part(p)}
+    found = list[Chain]()
+    for last, step in steps_of(candidates, around, _MOST_BETWEEN):
+        scores = step.makers
+        if len(scores) > _MOST_FIRST or not step.inner - {p.result for p in scores}:
+            continue
+        if all(_is_measured(p, last, around) for p in scores):
+            found.append(Chain(scores, ((last, step),)))
+    return found
+
+
+def cascade_cost(chain: Chain, around: Surroundings, hardware: Hardware) -> ChainCost:
+    """What a pair takes as a kernel, and as calls with the kernels between them: all that is computed of the
+    scores is stored and read twice at least where they are reduced, and once where they are not.
+    """
+    [(last, step)] = chain.steps
+    library = library_of(chain, around, hardware)
+    scores = around.bytes_of(chain.first[0].result)
+    between = Work(2 * scores, launches=1)
+    library += microseconds(between, hardware, hardware.rates.streaming.rows)
+    flops = sum(2 * _points(p, around) for p in chain.products)
+    moved = set(step.outer)
+    for product in chain.products:
+        moved |= {root for v in (*product.operands, product.result) if (root := root_of(v)) not in step.inner}
+    element = last.specs["left"].element
+    work = Work(sum(map(around.bytes_of, moved)), slots=step.slots, flops=flops, element=element, launches=1)
+    kernel = microseconds(work, hardware, hardware.rates.chains.cascade)
+    return ChainCost(kernel, library, margin(library, hardware), cascade=True)
+
+
+def _may_be_part(product: Product) -> bool:
+    return (
+        product.specs["left"].element in _TYPES
+        and product.specs["result"].element in _TYPES
+        and product.unsupported() is None
+        and not product.is_of_images
+    )
+
+
+def _is_measured(scores: Product, last: Product, around: Surroundings) -> bool:
+    sizes = {role: estimate(scores.size(role), around.hints) for role in ("left", "right", "summed")}
+    head = estimate(last.size("right"), around.hints)
+    return (
+        sizes["left"] >= _FEWEST_ROWS
+        and sizes["right"] >= _FEWEST_COLUMNS
+        and max(sizes["summed"], head) <= _WIDEST_HEAD
+        and min(sizes["summed"], head) >= 16
+    )
+
+
+def _points(product: Product, around: Surroundings) -> int:
+    points = 1
+    for role in ("batch", "left", "right", "summed"):
+        points *= estimate(product.size(role), around.hints)
+    return points
