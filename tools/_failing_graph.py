@@ -105,9 +105,9 @@ def _compile(
 
 
 def alone(options: Options) -> Options:
-    """The options without the cache, dumps and the script's own function, and with errors of the compiler."""
+    """The options without caches, files and the script's function, and with errors of the compiler."""
     verify = "on" if options.verify in ("levels", "off") else options.verify
-    return replace(options, cache=False, dump=None, on_compiled=None, verify=verify)
+    return replace(options, cache=False, dump=None, report=None, on_compiled=None, verify=verify)
 
 
 def what_fails(gm: torch.fx.GraphModule, inputs: Sequence[Any], options: Options, name: str) -> str | None:

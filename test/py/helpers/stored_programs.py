@@ -20,6 +20,7 @@ NOT_IN_THE_KEY = {
     "output": "FX output is made from the plan that is stored",
     "progress": "it is about a line on a terminal",
     "remarks": "they are stored, and written after a hit, too",
+    "report": "the page tells of hits, too",
     "cache_dir": "it says where to look",
     "shared_cache_dir": "it says where to look, too",
     "threads": "how many compile changes no kernel",
