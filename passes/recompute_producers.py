@@ -27,9 +27,6 @@ from .pass_base import AnalysisPass, hardware_of
 
 #: Operands of a load at coordinates: a tensor, a guard, and what is read where that does not hold.
 _PLAIN_LOAD = 3
-#: Inputs may live longer by this part more than the tensor takes: a number, or one for each row of it.  While
-#: the producer ran, both were there.
-_LONGER = 1 / 64
 
 
 @dataclass(frozen=True)
@@ -62,10 +59,9 @@ class RecomputeProducers(AnalysisPass):
     that assert something, unless they have other results, with which they still run, and the tensor needs
     nothing at loaded indices, which its copy would not check; where something later overwrites what the
     producer reads, or an extern op writes to the tensor; where inputs would live longer by more bytes than
-    the tensor takes and a 64th of that; nor where a rule of ``compiler/analysis/fusion/rules.py`` keeps the
-    copy and the reader apart, or where ``fusions``, the table that the fusing passes read, says that the
-    producer and a reader were measured to be better apart.  Of a tensor and one that its reader makes, what
-    saves more time is computed again.
+    the tensor takes; nor where a rule of ``compiler/analysis/fusion/rules.py`` keeps the copy and the reader
+    apart, or where ``fusions``, the table that the fusing passes read, says that the producer and a reader
+    were measured to be better apart.
 
     Remarks: ``passed: recomputed``, with the bytes and microseconds saved.  Raises PassError on a table that
     cannot be read.
@@ -85,8 +81,7 @@ class RecomputeProducers(AnalysisPass):
         def kept(t: _Tensor) -> bool:
             return bool(apart) and any(keys((t.producer,), (reader,)) in apart for reader in t.readers)
 
-        gains = {t: t.gain(hardware) for t in _Uses(graph).tensors()}
-        found = _apart({t: gain for t, gain in gains.items() if gain > 0 and not kept(t)})
+        found = _apart([t for t in _Uses(graph).tensors() if t.gain(hardware) > 0 and not kept(t)])
         if not found:
             return
         program = analyses.get(Program)
@@ -134,12 +129,12 @@ class _Tensor:
         return size * (len(self.readers) + (not self.stored)) - new
 
     def gain(self, hardware: Hardware) -> float:
-        """Microseconds saved; none where inputs would live longer by clearly more than the tensor takes."""
+        """Microseconds saved; none where inputs would live longer by more than the tensor takes."""
         summary = self.graph.summaries[self.producer]
         runs = len(self.readers) - (not self.stored)
         slots = runs * self.weight * self.graph.sizes.estimate(summary.points)
         freed = 0 if self.stored else self.graph.bytes_of(self.value)
-        if self.ending > freed * (1 + _LONGER):
+        if self.ending > freed:
             return 0.0
         return Gain(self.saved_bytes(), slots=slots).microseconds(hardware)
 
@@ -217,15 +212,15 @@ class _Uses:
         return max(self.writers.get(self.graph.deps.roots[value], ()), default=-1) < reader
 
 
-def _apart(gains: dict[_Tensor, float]) -> list[_Tensor]:
-    """Those of which none is made by a reader of another, one step at a time; what saves most comes first."""
+def _apart(tensors: list[_Tensor]) -> list[_Tensor]:
+    """Those of which none is made by a reader of another: one step at a time."""
     chosen: list[_Tensor] = []
-    for tensor in sorted(gains, key=gains.__getitem__, reverse=True):
+    for tensor in tensors:
         makers = {other.producer for other in chosen}
         reading = {reader for other in chosen for reader in other.readers}
         if tensor.producer not in reading and not makers & set(tensor.readers):
             chosen.append(tensor)
-    return [tensor for tensor in gains if tensor in chosen]
+    return chosen
 
 
 @dataclass(frozen=True)
