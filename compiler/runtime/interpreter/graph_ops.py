@@ -246,20 +246,19 @@ def _fit(
     if not isinstance(value, Tensor):
         value = torch.tensor(value)
     dtype = memory_dtype(spec.element, shadow)
-    if value.dtype == dtype and not set(spec.symbols) <= sizes.keys():
-        return value  # a fuse.size after the call reads the unknown size from this result
+    if value.dtype != dtype and not shadow:
+        raise RunError(
+            f"result {i} of extern op {name} holds {value.dtype}, its type says {spec.element}", location
+        )
+    if not set(spec.symbols) <= sizes.keys():
+        return value.to(dtype)  # a fuse.size after the call reads the unknown size from this result
     shape, strides, _ = layout_of(spec, sizes)
     if tuple(value.shape) != shape:
         raise RunError(
             f"result {i} of extern op {name} has sizes {list(value.shape)}, its type says {list(shape)}",
             location,
         )
-    if value.dtype != dtype:
-        if not shadow:
-            raise RunError(
-                f"result {i} of extern op {name} holds {value.dtype}, its type says {spec.element}", location
-            )
-        value = value.to(dtype)
+    value = value.to(dtype)
     if not same_strides(shape, strides, value.stride()):
         if aliased:
             raise RunError(
