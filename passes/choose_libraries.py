@@ -74,8 +74,9 @@ class ChooseLibraries(AnalysisPass):
     kernels, so that fusion makes them one.
 
     A product of at least 64 rows and 256 columns, what is computed of it, and a product that sums this along
-    its columns are weighed as a whole, too (rule ``cascade``): attention that a program spells out, of heads
-    of at most 256 numbers in bf16 or f16, where nothing else reads the scores (``cascades.py``).
+    its columns are weighed as a whole, too, in batches (rule ``cascade``): attention that a program spells
+    out, of heads of at most 256 numbers in bf16 or f16, where nothing else reads the scores
+    (``cascades.py``).
     ``fuse.cascade`` marks both kernels, and ``derive-cascades`` makes one of them, or leaves them to
     ``review-libraries``.
 

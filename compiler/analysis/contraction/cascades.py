@@ -72,6 +72,7 @@ def _may_be_part(product: Product) -> bool:
         and product.specs["result"].element in _TYPES
         and product.unsupported() is None
         and not product.is_of_images
+        and product.size("batch").constant != 1  # layers of a network, which nobody has measured
     )
 
 
