@@ -134,7 +134,7 @@ class SoftmaxRow:
         for factor in factors:
             if self.varies(factor.value):
                 continue
-            divides = factor.sign < 0 and _softmax(factor.value, 1) == found.softmaxes[0]
+            divides = factor.sign < 0 and factor.value == found.softmaxes[0].results[1]
             if divides and not found.normalised:
                 found.normalised = True  # (2)
             else:

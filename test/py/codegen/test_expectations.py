@@ -117,6 +117,19 @@ def test_a_weight_that_is_there_twice(op: str) -> None:
     compare(text, [rows(5, 33), rows(5, 33, seed=1)], CombineReductions(), *TILING)
 
 
+def test_a_sum_divided_by_another_number_of_its_row() -> None:
+    """What divides need not be the sum of the softmax, nor come from a softmax at all."""
+    inputs = {"x": tensor(4, 100), "y": tensor(4, 100), "z": tensor(4)}
+    body = EXPECTATION.replace("%yv, %p : f32", "%yv, %p : f32\n%u = arith.divf %t, %zv : f32").replace(
+        "fold sum t", "fold sum u"
+    )
+    text = Case({"d0": "4", "d1": "100"}, inputs, {"o": tensor(4)}, "load z[d0] -> zv\n" + body).text()
+    assert FOLD in str(lowered(text, CombineReductions()))
+    compare(
+        text, [rows(4, 100), rows(4, 100, seed=1), rows(4, 1, seed=2)[:, 0] + 9], CombineReductions(), *TILING
+    )
+
+
 def test_from_torch() -> None:
     """Losses as they are written: one read of each row, as good as eager."""
 
