@@ -3,6 +3,7 @@
 import dataclasses
 import inspect
 import re
+import runpy
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,7 @@ from fuse_mlir.passes.pipeline import default_pipeline
 from fuse_mlir.passes.registry import PASSES, all_passes
 
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
+SITE = runpy.run_path(str(ROOT / "docs" / "site" / "conf.py"))
 FOLDERS = ("compiler", "integrations", "passes", "tools", "test", "bench", "examples", "docs")
 #: What a dump folder holds, a user's file, and names that stand for any.
 NOT_FILES = frozenset(
@@ -72,6 +74,23 @@ def test_a_broken_link_is_found() -> None:
         "[a](docs/passes.md#no-such-pass) [b](docs/none.md) [c](docs/passes.md#fuse-vertical) [d](http://x)"
     )
     assert broken_links(PAGES[0], text) == ["docs/passes.md#no-such-pass", "docs/none.md"]
+
+
+def test_each_page_is_in_the_navigation_of_the_site_once() -> None:
+    """A new page gets its place in NAVIGATION of docs/site/conf.py."""
+    shown = [f"{page}.md" for pages in SITE["NAVIGATION"].values() for page in pages]
+    pages = [page.relative_to(ROOT).as_posix() for page in PAGES if page.name != "README.md"]
+    assert sorted(shown) == sorted([*pages, "bench/README.md"])
+
+
+def test_what_the_site_would_fetch_over_a_network_is_found() -> None:
+    """Links that a reader follows are not, nor what lies beside the page."""
+    own = '<script src="_static/a.js"></script><a href="https://x.org">x</a><img src="data:image/svg+xml,http://w3">'
+    html = '<link rel="stylesheet" href="https://fonts.example/a.css"><script defer src="//cdn.example/m.js">'
+    css = '@import "https://b.example/b.css"; body { src: url(https://c.example/c.woff2) }'
+    assert SITE["loaded_from_elsewhere"](own) == []
+    assert SITE["loaded_from_elsewhere"](html) == ["https://fonts.example/a.css", "//cdn.example/m.js"]
+    assert SITE["loaded_from_elsewhere"](css) == ["https://b.example/b.css", "https://c.example/c.woff2"]
 
 
 def test_each_term_of_the_glossary_is_used_and_explained_once() -> None:
