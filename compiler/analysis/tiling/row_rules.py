@@ -127,10 +127,13 @@ def products_share_a_row(row: ReducedRow, hardware: Hardware) -> Tile | None:
     """Four rows a program, in blocks of 512 elements or fewer, which the loop loads three stages ahead.
 
     When: the kernel only sums products of a large tensor and of rows that all its rows share (the few rows of
-    a matrix product and its weights), and there are rows for the whole chip.  Why: what is read of the shared
-    rows serves four rows, and small programs leave registers for many of them on a multiprocessor.
+    a matrix product and its weights), a row has a block of 256 elements or more, and there are rows for the
+    whole chip.  Why: what is read of the shared rows serves four rows, and small programs leave registers for
+    many of them on a multiprocessor.  Four short rows are less than a warp's work.
     """
     shape = row.shape
+    if row.length < _SHARING_BLOCK // 2:
+        return None
     loads = [a for a in shape.kernel.loads if set(row.dims) & shape.kernel.op_dims[a.op]]
     shared = [a for a in loads if not shape.kernel.op_dims[a.op] & set(shape.parallel)]
     if not shared or len(shared) == len(loads) or shape.kernel.scans or shape.rereads:
@@ -154,24 +157,23 @@ def rows_share_operands(row: ReducedRow, hardware: Hardware) -> Tile | None:
     """Eight rows a program, in blocks of 256 elements: 16 of a thread.
 
     When: what is read along a row is the same for all rows (every box of one list beside every box of
-    another), a loop goes through a row once, registers hold the values that live at once, and there are rows
-    for the whole chip.  Why: a program of one row reads all of it from the cache and uses each element once;
-    here each serves four elements of a thread.
+    another), or for all rows of a batch, of which there are eight; a loop goes through a row once, registers
+    hold the values that live at once, and there are rows for the whole chip.  Why: a program of one row reads
+    all of it from the cache and uses each element once; here each serves four elements of a thread.
     """
     shape = row.shape
-    loads = [shape.kernel.op_dims[a.op] for a in shape.kernel.loads]
-    if not shape.parallel or shape.rereads or shape.kernel.scans or row.length < 2 * _CROSS_BLOCK:
+    along = [dims for a in shape.kernel.loads if (dims := shape.kernel.op_dims[a.op]) & set(row.dims)]
+    batch = tuple(d for d in shape.parallel if any(d in dims for dims in along))
+    rows = tuple(d for d in shape.parallel if d not in batch)
+    if not along or shape.rereads or shape.kernel.scans or row.length < 2 * _CROSS_BLOCK:
         return None
-    if not any(dims & set(row.dims) for dims in loads) or any(
-        dims & set(row.dims) and dims & set(shape.parallel) for dims in loads
-    ):
-        return None
-    if shape.points(shape.parallel) < _CROSS_ROWS * hardware.full_grid:
+    if shape.points(rows) < _CROSS_ROWS or shape.points(shape.parallel) < _CROSS_ROWS * hardware.full_grid:
         return None
     elements = _CROSS_ROWS * _CROSS_BLOCK // (_CROSS_WARPS * hardware.warp)
     if elements * shape.live_values > LARGE_REGISTERS:
         return None
-    return row.looped(_CROSS_BLOCK, _CROSS_WARPS, _CROSS_ROWS)
+    axes = (*grid(batch, 1), *grid(rows, _CROSS_ROWS), Axis(row.dims, _CROSS_BLOCK, "looped"))
+    return Tile(axes, _CROSS_WARPS)
 
 
 # --- rows in registers ------------------------------------------------------------------------------------

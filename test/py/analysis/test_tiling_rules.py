@@ -36,11 +36,13 @@ from rule_cases import (
     one_by_one,
     one_by_one_of_batch,
     pairs,
+    pairs_of_batch,
     planes,
     product,
     scans,
     text_of,
     weighed,
+    weighed_rows,
     woven,
 )
 from tiling_cases import NORM, SOFTMAX, Case, tensor
@@ -183,6 +185,26 @@ MORE = {
         "row-looped",
         pairs(8192, 4096, MANY.replace("%v", "%s") + SUM.replace("y0 = arith.addf %m", "y0 = arith.addf %w")),
         "d0 grid 1, d1 looped 1024; 8 warps, 1 stages",
+    ),
+    "pairs of a batch": (
+        "rows-share-operands",
+        pairs_of_batch(32, 1024, 1024),
+        "d0 grid 1, d1 grid 8, d2 looped 256; 4 warps, 1 stages",
+    ),
+    "pairs of a batch of few rows each": (
+        "row-resident",
+        pairs_of_batch(8192, 4, 1024),
+        "d0*d1 grid 1, d2 resident 1024; 4 warps, 1 stages",
+    ),
+    "rows of six elements that share weights": (
+        "short-rows",
+        weighed_rows(262144, 6),
+        "d0 grid 128, d1 resident 8; 2 warps, 1 stages",
+    ),
+    "rows of 256 elements that share weights": (
+        "products-share-a-row",
+        weighed_rows(262144, 256),
+        "d0 grid 4, d1 looped 256; 2 warps, 3 stages",
     ),
     "two images woven together": ("flat", woven(2), "d0*d1*d2 grid 2048; 4 warps, 1 stages"),
     "twelve images woven together": ("flat", woven(12), "d0*d1*d2 grid 256; 4 warps, 1 stages"),

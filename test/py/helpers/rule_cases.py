@@ -229,6 +229,25 @@ def pairs(m, n, more=""):
     )
 
 
+def pairs_of_batch(batch, m, n):
+    """The largest difference of each of m numbers and all of n others, in each part of a batch."""
+    return Case(
+        {"d0": str(batch), "d1": str(m), "d2": str(n)},
+        {"x": tensor(batch, m), "y": tensor(batch, n)},
+        {"a": tensor(batch, m)},
+        "load x[d0, d1] -> v\nload y[d0, d2] -> w\n%s = arith.subf %v, %w : f32\n"
+        "fold max s[d2] -> m : f32\nstore m -> a[d0, d1]",
+    )
+
+
+def weighed_rows(m, n):
+    """The sum of each row of n elements, by weights that all rows share."""
+    body = "load y[d1] -> w\n%p = arith.mulf %v, %w : f32\nfold sum p[d1] -> s : f32\nstore s -> o[d0]"
+    return replace(
+        matrix(m, n, LOAD + body), inputs={"x": tensor(m, n), "y": tensor(n)}, outputs={"o": tensor(m)}
+    )
+
+
 def woven(parts, element="bf16"):
     """Images woven together along rows, as a pixel shuffle does."""
     return Case(
