@@ -106,6 +106,11 @@ PRIVATE_NAMES: tuple[Names, ...] = (
         "default_partition min_cut_rematerialization_partition",
         "AOTAutograd's own choice of the cut",
     ),
+    Names(
+        "torch._functorch.partitioners",
+        " OpTypes get_default_op_list",
+        "save rows that are cheap to read again",
+    ),
     Names("torch._guards", "CompileContext.try_get", "profiler ranges have no number of the graph"),
     Names(
         "torch._guards", "TracingContext TracingContext.try_get tracing", "torch.compiler has no other way"

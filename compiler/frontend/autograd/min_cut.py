@@ -3,10 +3,14 @@ rewrites that change what the forward graph has to save.
 """
 
 from collections.abc import Collection, Sequence
+from dataclasses import replace
 from typing import Any
+from unittest import mock
 
+import torch
 from torch._functorch import config as functorch_config
-from torch._functorch.partitioners import min_cut_rematerialization_partition
+from torch._functorch import partitioners
+from torch._functorch.partitioners import OpTypes, get_default_op_list, min_cut_rematerialization_partition
 from torch._prims.rng_prims import run_and_save_rng_state, run_with_rng_state
 from torch._subclasses.fake_tensor import FakeTensor
 from torch.fx import GraphModule, Node
@@ -20,6 +24,11 @@ from ...rewrites.stages import JOINT, Switch
 from ..user_kernels.tracing import pin_effects
 from .detached import drop_detached
 from .old_values import save_old_values
+
+_aten = torch.ops.aten
+#: What is computed again for nothing, as part of a kernel that reads it: Inductor decomposes these into ops
+#: of torch's list, such as ``index``.
+_CHEAP = {_aten.index_select, _aten.roll, _aten.floor_divide}
 
 
 def partition(
@@ -42,7 +51,11 @@ def partition(
     JOINT.run(joint, on, Remarks() if remarks is None else remarks)
     round_what_decides(joint)
     pin_effects(joint.graph)
-    with functorch_config.patch(graphsafe_rng_functionalization=False, cse=False):
+    cheap = _with_cheap(get_default_op_list())
+    with (
+        functorch_config.patch(graphsafe_rng_functionalization=False, cse=False),
+        mock.patch.object(partitioners, "get_default_op_list", lambda: cheap),
+    ):
         both = min_cut_rematerialization_partition(joint, joint_inputs, **options)
     save_old_values(both[0], options["num_fwd_outputs"])
     for graph in both:
@@ -53,6 +66,15 @@ def partition(
     round_what_is_saved(n for n in saved if isinstance(n, Node))
     forward, backward = map(_LazyGraphModule.from_graphmodule, both)  # nobody runs the Python of these graphs
     return forward, backward
+
+
+def _with_cheap(types: OpTypes) -> OpTypes:
+    """torch's lists of ops by what it costs to compute them again, and ``_CHEAP``."""
+    return replace(
+        types,
+        fusible_ops=types.fusible_ops | _CHEAP,
+        recomputable_ops=types.recomputable_ops | _CHEAP,
+    )
 
 
 def describe_replayed(graph: GraphModule) -> None:

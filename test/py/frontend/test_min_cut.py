@@ -67,6 +67,26 @@ def test_an_activation_that_its_gradient_reads_is_computed_again(function):
     assert backward.estimate.read <= 2 * 8 * 64 * 4
 
 
+def crossed(x, y, at):
+    return torch.linalg.cross(x.index_select(0, at).tanh(), y.roll(1, 0)).exp()
+
+
+def test_rows_that_are_read_by_an_index_are_not_saved():
+    """The backward graph gets ``x``, ``y``, the result and the index: rows of a selection, of a roll and of a
+    cross product are read again.
+    """
+    x, y = (torch.randn(n, 3, requires_grad=True) for n in (20, 400))
+    at, saved = torch.randint(20, (400,)), []
+    with torch.autograd.graph.saved_tensors_hooks(lambda t: saved.append(t) or t, lambda t: t):
+        result = Compiled(crossed, {"hardware": "h200"})(x, y, at)
+    result.sum().backward()
+    assert sorted(t.numel() for t in saved if t.is_floating_point()) == [60, 1200, 1200]
+    exact = [t.detach().double().requires_grad_() for t in (x, y)]
+    crossed(*exact, at).sum().backward()
+    for a, b in zip((x, y), exact, strict=True):
+        torch.testing.assert_close(a.grad.double(), b.grad, rtol=1e-4, atol=1e-5)
+
+
 def feed_forward(x, w1, w2):
     return torch.relu(x @ w1) @ w2
 
