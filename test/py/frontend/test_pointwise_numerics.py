@@ -180,14 +180,8 @@ EXCUSED: dict[str, tuple[str, str]] = {
     "aten.sub.Tensor": ("huge float64", "the interpreter's fma of float64 rounds the product"),
     "aten.rsub.Tensor": ("huge float64", "the interpreter's fma of float64 rounds the product"),
     "aten.lerp.Tensor": ("huge float64", "the interpreter's fma of float64 rounds the product"),
-    "aten.div.Tensor_mode": (
-        "overflow",
-        "torch's vectorised fmod, which the interpreter uses, gives NaN where the quotient overflows",
-    ),
-    "aten.floor_divide.default": (
-        "overflow",
-        "torch's vectorised fmod, which the interpreter uses, gives NaN where the quotient overflows",
-    ),
+    "aten.fmod.Tensor": ("overflow", "torch's fmod is NaN in vector lanes where the quotient overflows"),
+    "aten.remainder.Tensor": ("overflow", "torch's fmod is NaN in vector lanes where the quotient overflows"),
 }
 
 #: Ops that compute a difference of nearly equal numbers, in which the error is relative to the first tensor:

@@ -2,6 +2,7 @@
 
 import math
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -135,10 +136,21 @@ def _fdim(a: Tensor, b: Tensor) -> Tensor:
     return torch.where(a.isnan() | b.isnan(), math.nan, torch.clamp(a - b, min=0)).to(a.dtype)
 
 
+def fmod(x: Tensor, y: Tensor) -> Tensor:
+    """C's fmod: x - n*y, where n is x/y without its fraction; exact.
+
+    torch's is NaN in vector lanes where x/y overflows (`findings/torch-fmod-of-a-large-quotient.sh`).
+    """
+    kept = torch.result_type(x, y)
+    with np.errstate(invalid="ignore"):  # an infinite x, or y of zero, gives NaN
+        exact = np.fmod(x.double().numpy(), y.double().numpy())
+    return torch.from_numpy(np.asarray(exact)).to(kept)
+
+
 def _remainder(x: Tensor, y: Tensor) -> Tensor:
     """IEEE 754's remainder: x - n*y, where n is the integer nearest to x/y, and the even one of two."""
     size = y.abs()
-    rest = torch.fmod(x, 2 * size).abs()
+    rest = fmod(x, 2 * size).abs()
     less = rest - size
     rest = torch.where(2 * rest > size, torch.where(2 * less >= size, less - size, less), rest)
     return torch.where(torch.signbit(x), -rest, rest)
@@ -168,7 +180,7 @@ LIBM: dict[str, Function] = disjoint(
         "fdim": _fdim,
         "fmax": torch.fmax,
         "fmin": torch.fmin,
-        "fmod": torch.fmod,
+        "fmod": fmod,
         "hypot": torch.hypot,
         "i0": torch.special.i0,
         "i0e": torch.special.i0e,

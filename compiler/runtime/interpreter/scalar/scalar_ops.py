@@ -15,7 +15,7 @@ from ....mlir import ir
 from ...errors import RunError
 from .dtypes import value_dtype
 from .scalar_integers import CMPI, INTEGER, Function, disjoint
-from .scalar_math import LIBM, MATH
+from .scalar_math import LIBM, MATH, fmod
 
 Maker = Callable[[ir.Operation, bool], Function]
 
@@ -24,7 +24,7 @@ _FLOAT: dict[str, Function] = {
     "arith.subf": torch.sub,
     "arith.mulf": torch.mul,
     "arith.divf": torch.div,
-    "arith.remf": torch.fmod,
+    "arith.remf": fmod,
     "arith.negf": torch.neg,
     "arith.maximumf": torch.maximum,
     "arith.minimumf": torch.minimum,
