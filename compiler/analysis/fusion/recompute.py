@@ -6,7 +6,8 @@ from .plan import FusionPlan, Member, Refusal
 
 def recompute(merged: Merged) -> Refusal | None:
     """What is computed at more points than before is cheap, or takes less time than the traffic that it
-    saves.  What is computed at several coordinates for each point leaves a kernel of a limited size.
+    saves.  What is computed at several coordinates for each point leaves a kernel of a limited size.  What is
+    looked up is not read more often than before, or in pieces; what reads nothing may be.
     """
     plan, limits = merged.plan, merged.limits
     copied = sum([_size(plan.members[instance.member]) for instance in plan.instances])
@@ -21,7 +22,7 @@ def recompute(merged: Merged) -> Refusal | None:
     for number, visits in sorted(merged.visits.items()):
         member, now = plan.members[number], visits.now
         summary = member.summary
-        if number in looked_up and (now > most or _scattered(plan, number)):
+        if number in looked_up and summary.reads and (now > most or _scattered(plan, number)):
             return Refusal(
                 "recompute",
                 f"{member.name} is looked up: it would read more often, or in pieces",

@@ -76,10 +76,9 @@ GROUPS: dict[str, tuple[str, ...]] = {
     ),
     "another order of the same elements": (
         "stack", "rot90", "diag_embed", "block_diag", "_chunk_cat",
-        "pixel_shuffle", "pixel_unshuffle", "reflection_pad1d", "reflection_pad2d", "reflection_pad3d",
+        "pixel_shuffle", "pixel_unshuffle",
         "reflection_pad1d_backward", "reflection_pad2d_backward", "reflection_pad3d_backward",
-        "replication_pad1d", "replication_pad2d",
-        "replication_pad3d", "im2col", "col2im", "tril_indices", "triu_indices",
+        "im2col", "col2im", "tril_indices", "triu_indices",
     ),
     "resampling is a few indexed reads": (
         "upsample_nearest1d", "upsample_nearest2d", "upsample_nearest3d", "_upsample_nearest_exact1d",

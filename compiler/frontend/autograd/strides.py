@@ -12,13 +12,14 @@ from torch import Tensor
 from torch._prims_common import suggest_memory_format
 
 
-def _memory_format(x: Tensor) -> torch.memory_format:
+def memory_format_of_eager(x: Tensor) -> torch.memory_format:
+    """The one in which eager writes an image that it made of another one."""
     return suggest_memory_format(x) if x.device.type == "cpu" else torch.contiguous_format
 
 
 def _roll(x: Tensor, shifts: Sequence[int], dims: Sequence[int] = ()) -> Any:
     """Joined parts; NotImplemented where the result is contiguous, which a kernel computes."""
-    if not dims or _memory_format(x) == torch.contiguous_format:
+    if not dims or memory_format_of_eager(x) == torch.contiguous_format:
         return NotImplemented
     for shift, dim in zip(shifts, dims, strict=True):
         start = -shift % x.size(dim) if x.size(dim) else 0
@@ -29,7 +30,7 @@ def _roll(x: Tensor, shifts: Sequence[int], dims: Sequence[int] = ()) -> Any:
 def _channel_shuffle(x: Tensor, groups: int) -> Tensor:
     channels = x.reshape(x.size(0), groups, x.size(1) // groups, *x.shape[2:]).transpose(1, 2)
     shuffled = channels.clone(memory_format=torch.contiguous_format).reshape(x.shape)
-    format_ = _memory_format(x)
+    format_ = memory_format_of_eager(x)
     return shuffled if format_ == torch.contiguous_format else shuffled.clone(memory_format=format_)
 
 

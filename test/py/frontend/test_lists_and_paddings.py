@@ -1,4 +1,4 @@
-"""Ops of lists of tensors that no pointwise rule covers, and the gradient of padding that repeats edges."""
+"""Ops of lists of tensors that no pointwise rule covers, and padding with elements of the tensor itself."""
 
 import pytest
 import torch
@@ -70,3 +70,34 @@ def test_padding_of_other_types_and_sizes():
     )
     extern = ["aten.replication_pad1d_backward.default"]
     check_training(lambda x: F.pad(x, (5, -4), mode="replicate"), given(1, 3, 3), table=TABLE, extern=extern)
+
+
+@pytest.mark.parametrize(("padding", "shape"), [(p, s) for p, s in PADDINGS if p[0] + s[-1] > 0])
+def test_padding_that_repeats_edges_backwards(padding, shape):
+    """As far as elements reach."""
+    most = [shape[-1 - n // 2] - 1 for n in range(len(padding))]
+    check(lambda x: F.pad(x, [*map(min, padding, most)], mode="reflect"), given(*shape), table=TABLE)
+
+
+@pytest.mark.parametrize("mode", ("reflect", "replicate"))
+def test_a_stencil_of_a_padded_image_is_one_kernel(mode):
+    def around(x):
+        p = F.pad(x, (1, 1, 1, 1), mode=mode)
+        return p[..., 2:, 1:-1] + p[..., :-2, 1:-1] + p[..., 1:-1, 2:] + p[..., 1:-1, :-2] - 4 * x
+
+    x = given(2, 3, 37, 41)
+    compiled = Compiled(around, {"hardware": "h200"})
+    torch.testing.assert_close(compiled(x).double(), around(x.double()), rtol=1e-5, atol=1e-5)
+    [graph] = compiled.graphs
+    assert graph.launches_after == 1
+
+
+def test_zeros_that_are_looked_up_are_not_stored():
+    def around(x):
+        return x + F.pad(torch.zeros_like(x), (1, 1), mode="replicate")[..., 2:]
+
+    compiled = Compiled(around, {"hardware": "h200"})
+    x = given(3, 400)
+    assert torch.equal(compiled(x), x)
+    [graph] = compiled.graphs
+    assert graph.launches_after == 1
