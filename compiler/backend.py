@@ -42,7 +42,7 @@ def fuse(
         leave_out_range()
     watch_stages(chosen)
     if chosen.report is not None:
-        from .report.html_page import place_of
+        from .report.page.page_file import place_of
 
         place_of(chosen.report)
     with algorithms_of(chosen), collector_paused(), stage("captured", "compile"):

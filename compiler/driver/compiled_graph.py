@@ -170,8 +170,8 @@ def _report_texts(compiled: CompiledGraph, options: Options) -> None:
 def _add_to_report(compiled: CompiledGraph, options: Options, path: str | Path) -> None:
     """Adds the graph to the page of option ``report``; waits for its kernels."""
     from ..cost.devices import hardware_named
-    from ..report.html_data import graph_data
-    from ..report.html_page import add_graph
+    from ..report.page.data import graph_data
+    from ..report.page.page_file import add_graph
     from ..runtime.gpu.device_model import hardware_name
     from ..runtime.kernels.triton_compile import TritonCompileError
 

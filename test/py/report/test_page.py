@@ -1,6 +1,5 @@
 """The page of option ``report``: its data, what it may be written over, and that it needs no network."""
 
-import json
 import re
 
 import pytest
@@ -11,8 +10,8 @@ import fuse_mlir
 from fuse_mlir.compiler.base.remarks import Remarks
 from fuse_mlir.compiler.cost.devices import hardware_named
 from fuse_mlir.compiler.driver.compilation import empty_module
-from fuse_mlir.compiler.report import html_page
-from fuse_mlir.compiler.report.html_data import graph_data
+from fuse_mlir.compiler.report.page import page_file
+from fuse_mlir.compiler.report.page.data import VERSION, graph_data
 
 pytestmark = pytest.mark.usefixtures("fresh_dynamo")
 
@@ -20,11 +19,6 @@ pytestmark = pytest.mark.usefixtures("fresh_dynamo")
 def compiled(path, function):
     torch._dynamo.reset()
     return torch.compile(function, backend=fuse_mlir.backend, options={"report": str(path)})
-
-
-def data_of(text: str) -> dict:
-    (found,) = re.findall(r'<script type="application/json" id="data">(.*?)</script>', text)
-    return json.loads(found)
 
 
 def shares(x):
@@ -44,13 +38,11 @@ def test_all_graphs_of_a_process_are_in_one_page(tmp_path):
     compiled(path, waves)(x.detach())
     assert [p.name for p in tmp_path.iterdir()] == ["out.html"]
     text = path.read_text()
-    assert text.startswith(html_page.MARK) and not re.search(
-        r"(src|href)=|https?://", text.split("@DATA@")[0]
-    )
-    data = data_of(text)
-    names = [graph["name"] for graph in data["graphs"]]
+    assert text.startswith(page_file.MARK) and not re.search(r"(src|href)=|https?://", text)
+    graphs = page_file.read_graphs(text)
+    names = [graph["name"] for graph in graphs]
     assert sorted(names) == ["backward", "backward", "forward", "forward", "inference"]
-    for graph in data["graphs"]:
+    for graph in graphs:
         assert graph["timing"]["seconds"] > 0 and graph["hardware"] == "generic"
         costs = [missed["us"] for missed in graph["missed"]]
         assert costs == sorted(costs, reverse=True)
@@ -76,9 +68,14 @@ def test_a_graph_that_torch_runs_as_a_whole_has_no_launch():
     assert data["launches"] == data["buffers"] == data["missed"] == []
 
 
-def test_text_cannot_end_the_script():
-    text = html_page.page([{"name": "</script><b>"}])
-    assert data_of(text)["graphs"] == [{"name": "</script><b>"}]
+def test_what_is_read_is_what_was_written():
+    graphs = [{"name": "</script><b>"}, {"name": "a", "launches": [1.5, None]}]
+    text = page_file.page(graphs)
+    assert page_file.read_graphs(text) == graphs and "</script><b>" not in text
+    newer = text.replace(f'{{"version": {VERSION}', f'{{"version": {VERSION + 1}')
+    for other, said in ((newer, f"version {VERSION + 1}"), ("<!DOCTYPE html>", "is not a report")):
+        with pytest.raises(ValueError, match=said):
+            page_file.read_graphs(other)
 
 
 def test_what_is_no_report_stays(tmp_path):
@@ -100,10 +97,25 @@ def test_what_is_no_report_stays(tmp_path):
 
 def test_an_older_report_is_replaced_and_ranks_have_their_own(tmp_path, monkeypatch):
     path = tmp_path / "out.html"
-    path.write_text(html_page.MARK)
-    html_page.add_graph(path, {"name": "a"})
+    path.write_text(page_file.MARK)
+    page_file.add_graph(path, {"name": "a"})
     monkeypatch.setenv("RANK", "1")
     monkeypatch.setenv("WORLD_SIZE", "2")
-    html_page.add_graph(path, {"name": "b"})
-    assert data_of(path.read_text())["graphs"] == [{"name": "a"}]
-    assert data_of((tmp_path / "out-rank1.html").read_text())["graphs"] == [{"name": "b"}]
+    page_file.add_graph(path, {"name": "b"})
+    assert page_file.read_graphs(path.read_text()) == [{"name": "a"}]
+    assert page_file.read_graphs((tmp_path / "out-rank1.html").read_text()) == [{"name": "b"}]
+
+
+def test_kernels_of_the_same_name_in_two_graphs_keep_their_ir(tmp_path):
+    path = tmp_path / "out.html"
+
+    def either(x):
+        return torch.cond(x.sum() > 0, lambda x: x + 5, lambda x: x + 7, (x,)) + 3
+
+    compiled(path, either)(torch.ones(4))
+    (graph,) = page_file.read_graphs(path.read_text())
+    added = [launch["name"] for launch in graph["launches"] if launch["name"].endswith("add")]
+    assert len(added) == 3 and len({name.rpartition(".")[0] for name in added}) == 3
+    for constant in "573":
+        (name,) = [n for n in added if f"constant {constant}.000000e+00" in graph["functions"][n]]
+        assert f"@{name.rpartition('.')[2]}(" in graph["functions"][name]

@@ -3,19 +3,20 @@
 ``VERSION`` is written into the page and grows when a name below changes its meaning.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
-from ..base.launch import Launch, line_text
-from ..base.remarks import Remark, Remarks, remark_lines
-from ..cost.clock import seconds as seconds_of
-from ..cost.hardware import Hardware
-from ..ir.nesting import nested_modules
-from ..ir.storage import functions_of
-from ..mlir import ir
-from .schedule import Schedule, schedule_of
+from ...base.launch import Launch, line_text
+from ...base.remarks import Remark, Remarks, remark_lines
+from ...cost.clock import microseconds
+from ...cost.hardware import Hardware
+from ...ir.nesting import modules_in
+from ...ir.storage import functions_of
+from ...mlir import ir
+from ..schedule import Schedule, schedule_of
 
-VERSION = 1
+VERSION = 2
 
 
 def graph_data(
@@ -49,7 +50,7 @@ def graph_data(
         "missed": [_missed(remark) for remark in remarks.worst().items],
         "remarks": remarks.render("text"),
         "timing": timing,
-        "functions": _functions(module),
+        "functions": dict(_functions(module, "")),
         "source": source,
         "kernels": kernels,
     }
@@ -74,7 +75,8 @@ def _launch(number: int, schedule: Schedule, hardware: Hardware) -> dict[str, An
 def _microseconds(launch: Launch, hardware: Hardware) -> float | None:
     if launch.estimate is None:
         return None
-    return round(seconds_of(launch.estimate, hardware, hardware.rates.streaming.peak) * 1e6, 6)
+    work = replace(launch.estimate, launches=1)  # what a missed fusion would save counts one, too
+    return round(microseconds(work, hardware, hardware.rates.streaming.peak), 6)
 
 
 def _missed(remark: Remark) -> dict[str, Any]:
@@ -90,15 +92,11 @@ def _missed(remark: Remark) -> dict[str, Any]:
     }
 
 
-def _functions(module: ir.Module) -> dict[str, str]:
-    """The text of each function, by its name."""
-    found: dict[str, str] = {}
-    for part in (module, *nested_modules(module)):
-        for name, function in functions_of(part).items():
-            found.setdefault(name, str(function))
-    return found
-
-
-def page_data(graphs: Sequence[Mapping[str, Any]], versions: Mapping[str, str]) -> dict[str, Any]:
-    """All that a page holds.  ``versions``: of the compiler and of what it uses, by name."""
-    return {"version": VERSION, "versions": versions, "graphs": graphs}
+def _functions(module: ir.Module, prefix: str) -> Iterator[tuple[str, str]]:
+    """The text of each function.  Its name begins with those of the sub-graphs that it is in, as that of a
+    launch does.
+    """
+    for name, function in functions_of(module).items():
+        yield prefix + name, str(function)
+    for name, inner in modules_in(module).items():
+        yield from _functions(inner, f"{prefix}{name}.")

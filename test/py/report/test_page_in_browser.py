@@ -1,0 +1,162 @@
+"""The page of option ``report`` in headless Chromium: what it shows, the keyboard, links, and no errors."""
+
+from pathlib import Path
+
+import pytest
+from browser import chromium, opened
+
+from fuse_mlir.compiler.report.page import page_file
+
+
+def graph(name: str, us: list[float], **more: object) -> dict:
+    """A graph with a launch for each time, as ``graph_data`` has it."""
+    launches = [
+        {
+            "name": f"kernel_{number}",
+            "kind": "kernel",
+            "nodes": [f"node_{number}"],
+            "lines": [f"/home/me/model.py:{number + 1}"],
+            "us": time,
+            "bytes": 1000 * number,
+            "held": 8 << number,
+            "reads": [0],
+            "writes": [number + 1],
+        }
+        for number, time in enumerate(us)
+    ]
+    buffers = [{"name": "argument 0", "kind": "argument", "bytes": 8, "first": 0, "last": len(us) - 1}]
+    buffers += [
+        {
+            "name": f"node_{n}",
+            "kind": "temporary",
+            "bytes": 8 << n,
+            "first": n,
+            "last": min(n + 1, len(us) - 1),
+        }
+        for n in range(len(us))
+    ]
+    return {
+        "name": name,
+        "hardware": "h100",
+        "launches_before": 9,
+        "cached": False,
+        "launches": launches,
+        "buffers": buffers,
+        "missed": [],
+        "remarks": "",
+        "timing": {"seconds": 0.5, "passes": {"seconds": 0.4, "fuse-vertical": {"seconds": 0.3}}},
+        "functions": {f"kernel_{n}": f"func.func private @kernel_{n}() <b>" for n in range(len(us))},
+        "source": "",
+        "kernels": {},
+        **more,
+    }
+
+
+def missed(us: float, *ops: str) -> dict:
+    return {
+        "us": us,
+        "bytes": 4096,
+        "pass": "fuse-vertical",
+        "rule": "cycle",
+        "message": f"{' and '.join(ops)} stay apart",
+        "ops": list(ops),
+        "lines": ["/home/me/model.py:7"],
+    }
+
+
+@pytest.fixture(scope="module")
+def browser():
+    with chromium() as found:
+        yield found
+
+
+@pytest.fixture(scope="module")
+def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("report") / "out.html"
+    graphs = [
+        graph("forward", [2.5, 30.0, 4.0], missed=[missed(2.25, "a", "b")]),
+        graph(
+            "backward", [3.0, 10.0, 1200.0, 200.0], missed=[missed(7.5, "mm", "<i>"), missed(3.0, "c", "d")]
+        ),
+        graph("inference", []),
+    ]
+    path.write_text(page_file.page(graphs), encoding="utf-8")
+    return path
+
+
+def rows(page, label: str) -> list[list[str]]:
+    """The cells of a table, row by row."""
+    return [
+        [cell.inner_text().strip() for cell in row.query_selector_all("td")]
+        for row in page.query_selector_all(f'table[aria-label="{label}"] tbody tr')
+    ]
+
+
+def test_the_page_begins_with_what_costs_most_and_links_to_it(browser, report):
+    with opened(browser, report) as page:
+        longest, dearest = (card.inner_text().split("\n") for card in page.query_selector_all(".first > div"))
+        assert [line for line in longest if line][:3] == [
+            "The launch that takes longest",
+            "1.20 ms",
+            "launch 2: kernel_2",
+        ]
+        assert "graph 1 (backward) at model.py:3" in " ".join(longest)
+        assert "7.50 us" in dearest and "mm + <i>" in dearest
+        page.click(".first > div:nth-child(2) a")
+        assert page.url.endswith("#g1-m0") and page.evaluate("document.activeElement.id") == "g1-m0"
+        page.click(".first > div:nth-child(1) a")
+        page.wait_for_selector("dialog[open]")
+        assert "func.func private @kernel_2() <b>" in page.inner_text("dialog")
+        assert [row[0] for row in rows(page, "launches of graph 1")] == ["2", "3", "1", "0"]
+        assert "torch runs the graph as a whole" in page.inner_text("#g2")
+
+
+def test_columns_of_numbers_sort_as_numbers(browser, report):
+    with opened(browser, report) as page:
+        head = page.locator('table[aria-label="launches of graph 1"] th button', has_text="estimate")
+        head.press("Enter")
+        assert [row[1] for row in rows(page, "launches of graph 1")] == [
+            "1.20 ms",
+            "200 us",
+            "10.0 us",
+            "3.00 us",
+        ]
+        head.press("Enter")
+        assert [row[0] for row in rows(page, "launches of graph 1")] == ["0", "1", "3", "2"]
+        memory = page.locator('table[aria-label="memory of graph 1"] th button', has_text="allocated")
+        memory.press("Enter")
+        assert [row[1] for row in rows(page, "memory of graph 1")] == ["64 B", "32 B", "16 B", "8 B"]
+
+
+def test_the_keyboard_walks_opens_and_closes(browser, report):
+    with opened(browser, report) as page:
+        active = "document.activeElement.id"
+        page.focus("#g1-l2")
+        page.keyboard.press("ArrowDown")
+        assert page.evaluate(active) == "g1-l3"
+        page.keyboard.press("End")
+        assert page.evaluate(active) == "g1-l0"
+        page.keyboard.press("ArrowUp")
+        page.keyboard.press("Enter")
+        assert page.url.endswith("#g1-l1") and page.inner_text("dialog h2") == "launch 1: kernel_1"
+        page.keyboard.press("Escape")
+        assert page.query_selector("dialog[open]") is None and page.evaluate(active) == "g1-l1"
+        assert "#" not in page.url
+        page.keyboard.press("Tab")  # one row of a table is in the order of Tab
+        assert (
+            page.evaluate("!!document.activeElement.closest('table[aria-label=\"launches of graph 1\"]')")
+            is False
+        )
+
+
+def test_an_address_opens_its_launch_and_text_is_never_markup(browser, report, tmp_path):
+    with opened(browser, report, scheme="dark", width=420) as page:
+        page.evaluate("location.hash = '#g0-l1'")
+        page.wait_for_selector("dialog[open]")
+        assert page.query_selector("dialog b, #main i") is None
+        assert page.evaluate("document.documentElement.scrollWidth") <= 420
+        picture = page.screenshot(path=tmp_path / "shown.png")
+        assert (
+            len(picture) > 10_000
+            and page.evaluate("getComputedStyle(document.body).colorScheme") == "light dark"
+        )
