@@ -1,7 +1,8 @@
 """Loggers that hold one kind of text each, so that ``TORCH_LOGS`` can ask for it alone.
 
     TORCH_LOGS="fuse_mlir"                one line for each graph
-    TORCH_LOGS="+fuse_mlir.logs.remarks"  why things were, and were not, fused; also `schedule` and `plan`
+    TORCH_LOGS="+fuse_mlir.logs.remarks"  why things were, and were not, fused; also `missed`,
+                                          `schedule` and `plan`
     TORCH_LOGS="+fuse_mlir"               all of these, and the module that runs
 
 ``TORCH_LOGS`` takes names of modules, so each logger has a module of its name, which holds nothing else.

@@ -66,7 +66,7 @@ class FuseVertical(AnalysisPass):
     def run_with(self, module: ir.Module, remarks: Remarks, analyses: AnalysisManager) -> None:
         fuser = self.fused(module, analyses)
         for pair, refusal, moved in pairs_with_extern_calls(fuser.graph):
-            saved = Gain(moved).microseconds(fuser.hardware)
+            saved = Gain(moved, launches=1).microseconds(fuser.hardware)
             fuser.missed(pair, refusal, remarks, Loss(moved, round(saved, 2)))
         fuser.report(producer_consumer_pairs, remarks)
         fuser.graph.assign()

@@ -37,17 +37,26 @@ from ..passes import apply_tiling
 from ..passes.manager import PassManager
 from ..passes.pass_base import Pass
 from ..passes.pipeline_text import pipeline_text
-from ._exit import FAILED, OK, USAGE, ended, say
+from ..passes.registry import PASSES
+from ._bad_values import first_bad_value
+from ._exit import FAILED, OK, USAGE, ended, kind_and_text, say
 from ._failing_graph import Failure, difference, first_failure, made_inputs, results_of
-from ._script import ScriptError, new_folder, parser, replaced
+from ._script import ScriptError, imports_of, new_folder, parser, replaced
 
 
 def main(arguments: list[str] | None = None) -> int:
     """Runs the tool.  The exit code is 0 where every graph is right, 1 where one is wrong, or the script
     fails, 2 for a bad command line.
     """
-    options = parser("bisect", "Names the first decision that breaks an answer.").parse_args(arguments)
-    return ended("fuse_mlir.bisect", lambda: _main(options))
+    made = parser("bisect", "Names the first decision that breaks an answer.")
+    made.add_argument(
+        "--check-values",
+        choices=("nan", "finite"),
+        help="names instead the launch and the op that made the first NaN (or infinity)",
+    )
+    options = made.parse_args(arguments)
+    with imports_of(options.script):
+        return ended("fuse_mlir.bisect", lambda: _main(options))
 
 
 def _main(options: argparse.Namespace) -> int:
@@ -55,6 +64,8 @@ def _main(options: argparse.Namespace) -> int:
     if isinstance(folder, str):
         return say(f"fuse_mlir.bisect: error: {folder}", USAGE)
     try:
+        if options.check_values is not None:
+            return first_bad_value(options.script, options.arguments, options.check_values)
         with _checked_rewrites():
             failure = first_failure(options.script, options.arguments)
     except _WrongRewrite as wrong:
@@ -72,6 +83,8 @@ def _main(options: argparse.Namespace) -> int:
         print(f"the rewrite {wrong.name} breaks the answer: the graph then {wrong.what}")
         print(f"wrote {write_graphs(wrong, folder)}")
         return FAILED
+    except _Elsewhere as error:
+        return say(f"compiling it raises where no pass runs: {error}", FAILED)
     if culprit is None:
         return say(
             "no rewrite and no pass changes it: what is left is the launch plan and the compiled code", FAILED
@@ -88,6 +101,10 @@ class _WrongRewrite(BaseException):
         self, name: str, before: torch.fx.GraphModule, after: torch.fx.GraphModule, what: str
     ) -> None:
         self.name, self.before, self.after, self.what = name, before, after, what
+
+
+class _Elsewhere(Exception):
+    """Compiling the graph raises where neither a rewrite nor a pass runs."""
 
 
 @contextlib.contextmanager
@@ -174,7 +191,7 @@ class _Verifier(numeric_check.NumericVerifier):
 
 def first_culprit(failure: Failure) -> Culprit | None:
     """The first decision that breaks the answer of a graph; None where neither a rewrite nor a pass does.
-    Raises ``_WrongRewrite``.
+    Raises ``_WrongRewrite``, and ``_Elsewhere`` where compiling it raises outside of the passes.
     """
     import_ = compilation._import
 
@@ -194,9 +211,11 @@ def first_culprit(failure: Failure) -> Culprit | None:
             compile_graph(copy.deepcopy(failure.gm), failure.inputs, options, name=failure.name)
         except Exception as error:
             culprit = None if _Verifier.latest is None else _Verifier.latest.culprit(error)
+            if culprit is None:
+                raise _Elsewhere(kind_and_text(error)) from error
         else:
             return None
-    return None if culprit is None else _single(culprit)
+    return _single(culprit)
 
 
 def _single(whole: Culprit) -> Culprit:
@@ -207,7 +226,28 @@ def _single(whole: Culprit) -> Culprit:
             return dataclasses.replace(
                 whole, text=f"{text} breaks the answer (pass {whole.step.name})", before=before
             )
-    return whole
+    return dataclasses.replace(whole, text=whole.text + _changed(whole))
+
+
+def _changed(whole: Culprit) -> str:
+    """What of the module a pass changes, with the user's lines; "" where it raises."""
+    before, after = parsed(whole.before), parsed(whole.before)
+    try:
+        PassManager([whole.step], verify_each=False).run(after)
+    except Exception:
+        return ""
+    known = {name: str(func) for name, func in functions_of(before).items()}
+    changed = [n for n, func in functions_of(after).items() if known.get(n) != str(func) and n != "main"]
+    if not changed:
+        return ""
+    where = dict.fromkeys(
+        line_text(line)
+        for call in _calls(after)
+        if callee_name(call) in changed
+        for line in lines(call.location)
+    )
+    shown = ", ".join(f"@{name}" for name in changed[:3]) + (" and others" if len(changed) > 3 else "")
+    return f"; it changes {shown}" + (f" at {', '.join(where)}" if where else "")
 
 
 #: What is told of a decision, the module in which it is taken, and what carries it out.
@@ -277,15 +317,20 @@ def write_module(culprit: Culprit, folder: Path) -> Path:
             torch.save(value, folder / given[-1])
     inputs = " ".join(f"--input {each}" for each in given)
     pipeline = shlex.quote(pipeline_text([culprit.step]))
-    (folder / "replay.sh").write_text(_REPLAY.format(text=culprit.text, inputs=inputs, pipeline=pipeline))
+    path = "" if culprit.step.name in PASSES else _PATH.format(folder=shlex.quote(sys.path[0]))
+    (folder / "replay.sh").write_text(
+        _REPLAY.format(text=culprit.text, inputs=inputs, pipeline=pipeline, path=path)
+    )
     return folder / "replay.sh"
 
 
+#: Where the script's own passes are imported from.
+_PATH = "export PYTHONPATH={folder}${{PYTHONPATH:+:$PYTHONPATH}}\n"
 _REPLAY = """\
 # Made by `python -m fuse_mlir.bisect`: {text}
 # Runs the module before and after the pass, and compares.
 cd "$(dirname "$0")" || exit 2
-${{FUSE_RUN:-fuse-run}} before.mlir {inputs} --save before.pt &&
+{path}${{FUSE_RUN:-fuse-run}} before.mlir {inputs} --save before.pt &&
   ${{FUSE_OPT:-fuse-opt}} before.mlir --pass-pipeline={pipeline} --mlir-print-debuginfo -o after.mlir &&
   ${{FUSE_RUN:-fuse-run}} after.mlir {inputs} --compare before.pt
 """

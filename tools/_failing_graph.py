@@ -6,7 +6,7 @@ the cache; each of its calls is compared with torch, which runs the same graph o
 
 import contextlib
 import copy
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -53,7 +53,7 @@ class _Found(BaseException):
 
 def first_failure(script: str, arguments: Sequence[str]) -> Failure | None:
     """Runs a script; None where all its graphs are right.  Raises ``ScriptError``."""
-    with _watched():
+    with scripts_graphs(_compile):
         try:
             run_script(script, arguments)
         except _Found as found:
@@ -62,10 +62,13 @@ def first_failure(script: str, arguments: Sequence[str]) -> Failure | None:
 
 
 @contextlib.contextmanager
-def _watched() -> Iterator[None]:
+def scripts_graphs(compile_: Callable[..., Any]) -> Iterator[None]:
+    """Inside, graphs of AOTAutograd are compiled by ``compile_`` in place of ``compile_graph``, and none is
+    taken from the cache.
+    """
     with (
         replaced(backend, "hit_of_captured", lambda *_: CapturedLookup(None)),
-        replaced(captured_compilation, "compile_graph", _compile),
+        replaced(captured_compilation, "compile_graph", compile_),
     ):
         yield
 

@@ -20,7 +20,7 @@ from torch.fx.experimental.proxy_tensor import make_fx
 from ..compiler.base.options import Options
 from ._exit import FAILED, OK, USAGE, ended, say
 from ._failing_graph import Failure, alone, first_failure, what_fails
-from ._script import ScriptError, new_folder, parser
+from ._script import ScriptError, imports_of, new_folder, parser
 
 _NAME, _TENSORS = "minified.py", "tensors.pt"
 
@@ -30,7 +30,8 @@ def main(arguments: list[str] | None = None) -> int:
     2 for a bad command line.
     """
     options = parser("minify", "Finds the smallest graph of a script that fails.").parse_args(arguments)
-    return ended("fuse_mlir.minify", lambda: _main(options))
+    with imports_of(options.script):
+        return ended("fuse_mlir.minify", lambda: _main(options))
 
 
 def _main(options: argparse.Namespace) -> int:

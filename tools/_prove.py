@@ -31,7 +31,7 @@ from ..compiler.driver.program_cache import captured_key, program_key
 from ..compiler.driver.request import where_it_runs
 from ..compiler.fx.graph_text import NotCacheable
 from ._exit import FAILED, OK, ended, say
-from ._script import ScriptError, replaced, run_script
+from ._script import ScriptError, imports_of, replaced, run_script
 
 #: A device for keys where there is no GPU, by its properties.
 _MADE_UP = {
@@ -63,7 +63,8 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("script", help="a Python script that compiles with this backend")
     parser.add_argument("arguments", nargs=argparse.REMAINDER, help="the script's own arguments")
     options = parser.parse_args(arguments)
-    return ended("fuse_mlir.cache", lambda: _main(options))
+    with imports_of(options.script):
+        return ended("fuse_mlir.cache", lambda: _main(options))
 
 
 def _main(options: argparse.Namespace) -> int:

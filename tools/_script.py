@@ -34,7 +34,7 @@ class ScriptError(Exception):
 
 
 def run_script(script: str, arguments: Sequence[str]) -> None:
-    """Runs a script as Python would.  Raises ``ScriptError``."""
+    """Runs a script as Python would, inside ``imports_of``.  Raises ``ScriptError``."""
     with replaced(sys, "argv", [script, *arguments]):
         try:
             runpy.run_path(script, run_name="__main__")
@@ -43,6 +43,11 @@ def run_script(script: str, arguments: Sequence[str]) -> None:
                 raise ScriptError(f"{script} ended with exit code {stopped.code}") from None
         except Exception as error:
             raise ScriptError(f"{script} raised {type(error).__name__}: {error}") from error
+
+
+def imports_of(script: str) -> contextlib.AbstractContextManager[None]:
+    """Inside, modules and passes beside the script are found, as where Python runs it."""
+    return replaced(sys, "path", [str(Path(script).resolve().parent), *sys.path])
 
 
 @contextlib.contextmanager

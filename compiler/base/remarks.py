@@ -17,8 +17,8 @@ _NAME = re.compile(r'"([^"]+)"(:\d+)?')
 @dataclass(frozen=True)
 class Loss:
     """What a refused fusion leaves on the table, by estimate and at most: bytes of device memory that one
-    kernel would not move, and microseconds, those of a launch among them.  What it would compute again is not
-    taken off.
+    kernel would not move, and microseconds, those of a launch among them.  What it would compute again is
+    taken off only by rules that compare the times of one kernel and of two.
     """
 
     bytes: int

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from ...logs import wanted
+from ...logs.missed import log as missed_log
 from ...logs.plan import log as plan_log
 from ...logs.remarks import log as remarks_log
 from ...logs.schedule import log as schedule_log
@@ -163,6 +164,9 @@ def _report_texts(compiled: CompiledGraph, options: Options) -> None:
         log.debug("%s: the module that runs:\n%s", compiled.name, compiled.module)
     if (level := wanted(plan_log)) and compiled.source:
         plan_log.log(level, "%s: the program that launches it:\n%s", compiled.name, compiled.source)
+    if (level := wanted(missed_log)) and (worst := compiled.remarks.worst()).items:
+        text = worst.render("text", costs=True)
+        missed_log.log(level, "%s: missed fusions, by what they cost:\n%s", compiled.name, text)
     if (level := wanted(remarks_log)) and options.remarks == "none":
         remarks_log.log(level, "%s: remarks:\n%s", compiled.name, compiled.remarks.render("text"))
 

@@ -16,6 +16,7 @@ NAVIGATION = {
     "To use it": [
         "docs/options",
         "docs/report",
+        "docs/debugging",
         "docs/packages",
         "docs/cache",
         "docs/distributed",

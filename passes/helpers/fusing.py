@@ -204,8 +204,7 @@ class Fuser:
             refusal = self.refused.get(self._key(a, b))
             if refusal is not None:
                 last, first = self.graph.members[a][-1], self.graph.members[b][0]
-                saved = self.graph.saved_bytes(a, b)
-                loss = Loss(saved, round(self._saved_microseconds(saved), 2))
+                loss = self._loss(self.graph.saved_bytes(a, b), refusal)
                 self.missed((nodes[last], nodes[first]), refusal, remarks, loss)
         total: dict[int, Gain] = {}
         for merge in self.merges:
@@ -226,6 +225,15 @@ class Fuser:
                 recomputed_slots=gain.slots,
                 saved_us=round(gain.microseconds(self.hardware), 2),
             )
+
+    def _loss(self, saved: int, refusal: Refusal) -> Loss:
+        """What two groups that stay apart would save: as the rule found, where it compared their times."""
+        compared = dict(refusal.numbers)
+        if "us_apart" in compared:
+            us = max(0.0, compared["us_apart"] - compared["us_together"])
+        else:
+            us = self._saved_microseconds(saved)
+        return Loss(saved, round(us, 2))
 
     def missed(self, pair: tuple[Node, Node], refusal: Refusal, remarks: Remarks, loss: Loss) -> None:
         """The remark of two calls that stay apart."""

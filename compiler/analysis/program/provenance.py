@@ -54,8 +54,13 @@ def launch_calls(module: ir.Module) -> Iterator[tuple[ir.Operation, Launch]]:
         if kind is None:
             continue
         name = string(callee.attributes["fuse.extern"]) if kind == "torch" else prefix + callee_name(op)
-        nodes, where = dict.fromkeys(node_names(op.location)), dict.fromkeys(lines(op.location))
-        yield op, Launch(name, kind, tuple(nodes), tuple(where), counted.get(op))
+        yield op, Launch(name, kind, *origin(op), counted.get(op))
+
+
+def origin(op: ir.Operation) -> tuple[tuple[str, ...], tuple[Line, ...]]:
+    """The FX nodes and the user's lines that a call comes from, each once."""
+    nodes, where = dict.fromkeys(node_names(op.location)), dict.fromkeys(lines(op.location))
+    return tuple(nodes), tuple(where)
 
 
 def _kind(callee: ir.Operation) -> str | None:

@@ -6,6 +6,7 @@ from typing import Any
 
 import torch
 
+from ...analysis.program.dependences import extern_mutated
 from ...base.dataclass import dataclass
 from ...ir.kernel import named_sizes, string
 from ...ir.layout import TensorSpec
@@ -97,7 +98,8 @@ class GraphFunction:
             return
         step = self._step(op)
         if op in self._watched:
-            step = _watched(step, self._watched[op])
+            mutated = extern_mutated(self._module.declaration(callee_of(op)))
+            step = _watched(step, self._watched[op], mutated)
         if op in self._ranges:
             step = _in_range(step, self._ranges[op])
         self._tracker.visit(op)
@@ -142,14 +144,18 @@ class GraphFunction:
             plan.dead = tuple(sorted(slots))
 
 
-def _watched(step: Step, watch: Watch) -> Step:
-    """The step of a call, followed by what watches it."""
+def _watched(step: Step, watch: Watch, mutated: Sequence[int]) -> Step:
+    """The step of a call, between two looks of what watches it.  mutated: the positions of operands that
+    torch's op writes.
+    """
 
     def watched(frame: Frame, operands: list[Any]) -> Sequence[Any]:
+        tensors = [o for o in operands if isinstance(o, torch.Tensor)]
+        watch(tensors, None)
         made = step(frame, operands)
-        written = {m.untyped_storage()._cdata for m in made if isinstance(m, torch.Tensor)}
-        tensors = (o for o in operands if isinstance(o, torch.Tensor))
-        watch([o for o in tensors if o.untyped_storage()._cdata not in written], made)
+        all_written = [*made, *(operands[i] for i in mutated)]
+        written = {m.untyped_storage()._cdata for m in all_written if isinstance(m, torch.Tensor)}
+        watch([o for o in tensors if o.untyped_storage()._cdata not in written], all_written)
         return made
 
     return watched

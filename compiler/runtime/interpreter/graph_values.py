@@ -15,8 +15,9 @@ from ..errors import RunError
 from ..rng import RngState
 from .scalar.dtypes import memory_dtype, poison
 
-#: Called after a call, with the tensors that the call read and those that it wrote.
-Watch = Callable[[Sequence[Any], Sequence[Any]], None]
+#: Called before a call with the tensors that it is given and None, and after it with those that it read and
+#: those that it wrote.
+Watch = Callable[[Sequence[Any], Sequence[Any] | None], None]
 
 
 class Module(Protocol):

@@ -11,7 +11,7 @@ from dataclasses import field
 from types import MappingProxyType
 
 from ...analysis.program.dependences import returned_operands
-from ...analysis.program.provenance import launch_numbers, lines, node_names
+from ...analysis.program.provenance import launch_numbers, origin
 from ...base.dataclass import dataclass
 from ...base.products import default_overloads
 from ...index import const, parse
@@ -30,6 +30,7 @@ from .plan_storage import (
     mutated_storage,
     own_results,
     returned_storage,
+    watched_tensors,
     written_storage,
 )
 from .plan_tensors import PlanTensors, same_elements, tensor_type, wanted_layouts
@@ -106,12 +107,6 @@ class _Parts:
     functions: dict[str, PlanFunction | None] = field(default_factory=dict)
 
 
-def origin_of(op: ir.Operation) -> Origin:
-    """The FX nodes and the user's lines that a call comes from, each once."""
-    nodes, where = dict.fromkeys(node_names(op.location)), dict.fromkeys(lines(op.location))
-    return Origin(tuple(nodes), tuple(where))
-
-
 class _Maker:
     """Makes one function: of ``@main`` or of a sub-graph."""
 
@@ -156,9 +151,9 @@ class _Maker:
             handler = _HANDLERS.get(op.name)
             if handler is None:
                 raise NotImplementedError(f"{op.location}: no launch plan for the op {op.name} in @main")
+            self._watch(op, before=True)
             handler(self, op)
-            if op in self.parts.watched:
-                self._watch(op)
+            self._watch(op)
             for argument in done.get(position, ()):
                 if self.names[argument] not in self.copied_back:  # at the end
                     self._release(argument)
@@ -206,13 +201,18 @@ class _Maker:
 
     # --- ops
 
-    def _watch(self, op: ir.Operation) -> None:
-        read, written = (
-            [self.use(v) for v in values if isinstance(v.type, ir.RankedTensorType)]
-            for values in (op.operands, op.results)
-        )
-        read = [v for v in read if v not in written]
-        self.emit(Watch(self.parts.watched[op], tuple(read), tuple(written)))
+    def _watch(self, op: ir.Operation, *, before: bool = False) -> None:
+        """Shows what a call read and wrote; ``before`` it, what of the arguments it writes over."""
+        if op not in self.parts.watched:
+            return
+        number, (read, written) = self.parts.watched[op], watched_tensors(op, self.functions)
+        if not before:
+            names = tuple(map(self.use, written))
+            others = tuple(name for name in map(self.use, read) if name not in names)
+            self.emit(Watch(number, others, names))
+        elif over := {self.storage.root(v) for v in written} & self.are_arguments:
+            names = tuple(self.use(v) for v in read if self.storage.root(v) in over)
+            self.emit(Watch(number, names, None))
 
     def _prologue(self) -> tuple[Value, ...]:
         """The parameters; those that kernels address are brought to 16-byte alignment."""
@@ -356,14 +356,14 @@ class _Maker:
         x, y, z = (*(parse(g) for g in strings(callee.attributes["fuse.grid"])), const(1), const(1))[:3]
         name = self.prefix + name
         self.parts.kernels.setdefault(name, KernelParameters(name, tuple(kinds)))
-        return LaunchKernel(name, (x, y, z), tuple(arguments), tuple(written), origin_of(op))
+        return LaunchKernel(name, (x, y, z), tuple(arguments), tuple(written), Origin(*origin(op)))
 
     def _extern(self, op: ir.Operation, name: str, callee: ir.Operation) -> None:
         taken = [v for v in op.operands if str(v.type) != "!fuse.token"]
         operands = tuple(self._taken(v, op, callee) for v in taken)
         results = self._results(op, callee)
         what = string(callee.attributes["fuse.extern"])
-        self.emit(CallExtern(self._declared(name, callee), operands, results, origin_of(op)))
+        self.emit(CallExtern(self._declared(name, callee), operands, results, Origin(*origin(op))))
         known = returned_operands(op, callee)
         for result, variable in zip(op.results, results, strict=True):
             if isinstance(result.type, ir.RankedTensorType) and result not in known:
@@ -416,7 +416,7 @@ class _Maker:
         function = self._graph(callee) if "fuse.graph" in callee.attributes else self._control(name, callee)
         results = self._results(op, callee)
         inside = own_results(self.module, callee)
-        self.emit(CallFunction(function, operands, results, not inside, origin_of(op)))
+        self.emit(CallFunction(function, operands, results, not inside, Origin(*origin(op))))
         for number, (result, variable) in enumerate(zip(op.results, results, strict=True)):
             if isinstance(result.type, ir.RankedTensorType) and not (
                 inside and inside[number] == result.type
@@ -447,8 +447,8 @@ class _Maker:
         name = callee_name(op)
         callee = self.functions[name]
         if "fuse.extern" in callee.attributes:
-            return CallExtern(self._declared(name, callee), operands, results, origin_of(op))
-        return CallFunction(self._graph(callee), operands, results, origin=origin_of(op))
+            return CallExtern(self._declared(name, callee), operands, results, Origin(*origin(op)))
+        return CallFunction(self._graph(callee), operands, results, origin=Origin(*origin(op)))
 
     def _check(self, variable: str, spec: TensorSpec, made_by: str) -> None:
         """The layout that an extern op promised; a size that only its result tells stands for itself."""

@@ -53,6 +53,20 @@ def mutated_storage(
     }
 
 
+def watched_tensors(
+    op: ir.Operation, functions: Mapping[str, ir.Operation]
+) -> tuple[list[ir.Value], list[ir.Value]]:
+    """The tensors that a call is given, and those that are written behind it: its results, and the operands
+    that a torch op writes.
+    """
+    mutated = (op.operands[i] for i in extern_mutated(functions[callee_name(op)]))
+    given, written = (
+        [v for v in values if isinstance(v.type, ir.RankedTensorType)]
+        for values in (op.operands, [*op.results, *mutated])
+    )
+    return given, written
+
+
 def last_uses(main: ir.Operation, storage: Storage) -> dict[int, list[ir.Value]]:
     """Tensor arguments by the position of the last op that uses them: activations saved for backward are
     freed there.  Those that are returned, or that nothing uses, are not among them.

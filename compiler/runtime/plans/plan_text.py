@@ -252,7 +252,9 @@ class _Printer:
         yield f"layout {step.name} {self.type(step.type)}"
 
     def watch(self, step: Watch) -> Iterator[str]:
-        yield f"watch {step.number} reads ({', '.join(step.read)}) writes ({', '.join(step.written)})"
+        written = "" if step.written is None else f" writes ({', '.join(step.written)})"
+        before = "before " if step.written is None else ""
+        yield f"watch {before}{step.number} reads ({', '.join(step.read)}){written}"
 
     def copy_back(self, step: CopyBack) -> Iterator[str]:
         yield f"copyback {step.name}"

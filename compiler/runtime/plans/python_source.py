@@ -249,7 +249,8 @@ class _Printer:
         self.emit(left + text)
 
     def watch(self, step: Watch) -> None:
-        self.emit(f"watch({step.number}, {tuple_of_texts(step.read)}, {tuple_of_texts(step.written)})")
+        written = None if step.written is None else tuple_of_texts(step.written)
+        self.emit(f"watch({step.number}, {tuple_of_texts(step.read)}, {written})")
 
     def finish(self, step: Return) -> None:
         self.emit(f"return [{_listed(step.values)}]")

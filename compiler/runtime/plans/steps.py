@@ -240,12 +240,14 @@ class LayOut:
 
 @dataclass(frozen=True)
 class Watch:
-    """Shows launch ``number`` of the program to who watches: the tensors that it read and wrote."""
+    """Shows launch ``number`` of the program to who watches: after it the tensors that it read and wrote,
+    before it the arguments that it writes over, as read.
+    """
 
     word: ClassVar[str] = "watch"
     number: int
     read: tuple[str, ...]
-    written: tuple[str, ...]
+    written: tuple[str, ...] | None  #: None before it
 
 
 @dataclass(frozen=True)
@@ -428,7 +430,7 @@ def _used(step: Step) -> Iterator[str]:
             yield step.name
             yield from _symbols(step.type)
         case Watch():
-            yield from (*step.read, *step.written)
+            yield from (*step.read, *(step.written or ()))
         case Return():
             yield from _variables(step.values)
         case Recorded():

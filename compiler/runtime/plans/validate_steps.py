@@ -337,7 +337,7 @@ class _Scope:
         self.layout(step.type)
 
     def watch(self, step: Watch) -> None:
-        for name in (*step.read, *step.written):
+        for name in (*step.read, *(step.written or ())):
             self.tensor(name)
 
     def recorded(self, step: Recorded) -> None:

@@ -18,7 +18,15 @@ SITE = runpy.run_path(str(ROOT / "docs" / "site" / "conf.py"))
 FOLDERS = ("compiler", "integrations", "passes", "tools", "test", "bench", "examples", "docs")
 #: What a dump folder holds, a user's file, and names that stand for any.
 NOT_FILES = frozenset(
-    {"plan.py", "model.py", "mine.mlir", "passes/exp_to_exp2.py", "path/to/test_file.py", "path/to/file.mlir"}
+    {
+        "plan.py",
+        "model.py",
+        "mine.mlir",
+        "fuse_bisect/before.mlir",
+        "passes/exp_to_exp2.py",
+        "path/to/test_file.py",
+        "path/to/file.mlir",
+    }
 )
 
 

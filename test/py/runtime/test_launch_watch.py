@@ -12,6 +12,12 @@ from compiling import Compiled, check
 from fuse_mlir.compiler.base.launch import Launch
 from fuse_mlir.compiler.base.options import OptionError, Options
 from fuse_mlir.compiler.runtime.checks.launch_watch import BadValue, LaunchFailed, LaunchWatch
+from fuse_mlir.compiler.runtime.interpreter.launchers import interpreted_launchers
+from fuse_mlir.compiler.runtime.plans.bound_plan import LaunchPlan
+from fuse_mlir.compiler.runtime.plans.extern_function import bind_externs
+from fuse_mlir.compiler.runtime.plans.make_plan import make_plan
+from fuse_mlir.compiler.runtime.plans.validate import validate
+from fuse_mlir.compiler.runtime.rng import RngState
 
 LEVELS = ("graph", "scheduled", "tiled", "planned")
 
@@ -42,6 +48,48 @@ def test_bad_inputs_are_told():
     compiled = Compiled(lambda x: x + 1, {"check_values": "nan"})
     with pytest.raises(BadValue, match=r"its inputs \[0\] had such values already"):
         compiled(torch.tensor([1.0, float("nan")]))
+
+
+@torch.library.custom_op("launch_watch::root_", mutates_args={"x"})
+def root_(x: torch.Tensor) -> None:
+    x.sqrt_()
+
+
+def roots_in_place(x, y):
+    z = x - 1
+    root_(z)
+    y.add_(z)
+    return y * 2
+
+
+def on_the_plan(function, *arguments):
+    """Runs the launch plan of a watched program with interpreted kernels."""
+    compiled = Compiled(function, {"interpret_level": "planned"})
+    compiled(*(torch.ones_like(a) for a in arguments))
+    [graph] = compiled.graphs
+    plan = make_plan(graph.module, watched=True)
+    validate(plan)
+    watch = LaunchWatch(graph.launches, "nan")
+    launchers, externs = interpreted_launchers(graph.module), bind_externs(plan, {})
+    return LaunchPlan.bind(plan, launchers, externs, RngState().draw, watch=watch).run([*arguments])
+
+
+def interpreted(level):
+    return lambda function, *arguments: Compiled(function, {"check_values": "nan", "interpret_level": level})(
+        *arguments
+    )
+
+
+@pytest.mark.parametrize("run", [*map(interpreted, LEVELS), on_the_plan], ids=[*LEVELS, "plan"])
+def test_what_is_written_in_place_is_watched(run):
+    """An op of torch that writes its operand is named; a kernel that writes over a NaN did not make it."""
+    ones, nan = torch.ones(2), torch.tensor([1.0, float("nan")])
+    with pytest.raises(BadValue, match=r"launch_watch\.root_\.default computes") as caught:
+        run(roots_in_place, torch.tensor([2.0, 0.5]), ones.clone())
+    assert caught.value.made
+    with pytest.raises(BadValue, match="had such values already") as caught:
+        run(roots_in_place, 2 * ones, nan.clone())
+    assert not caught.value.made and "add" in caught.value.launch.nodes
 
 
 def test_infinities_are_bad_only_if_asked():

@@ -1,6 +1,9 @@
 // RUN: fuse-opt %s --pass-pipeline="builtin.module(fuse-vertical{hardware=h200})" --split-input-file | FileCheck %s
 // RUN: fuse-opt %s --pass-pipeline="builtin.module(fuse-vertical{hardware=h200})" --split-input-file --remarks=text -o %t 2>&1 | FileCheck %s --check-prefix=REMARK
+// RUN: fuse-opt %s --pass-pipeline="builtin.module(fuse-vertical{hardware=h200})" --split-input-file --remarks=text --sort=cost -o %t 2>&1 | FileCheck %s --check-prefix=COST
 
+// A merge that the estimate calls slower would save nothing.
+// COST: 0.00 us, {{[0-9]+}} bytes: missed: fuse-vertical: slower, {{.*}}: shifted and pairs stay apart
 // REMARK: missed: fuse-vertical: slower, saved_us=-{{[0-9.]+}}, us_together={{[0-9.]+}}, us_apart={{[0-9.]+}}: shifted and pairs stay apart: what would run again takes longer than the merge saves
 // REMARK: passed: fuse-vertical: fused, saved_bytes=4096, saved_launches=1, recomputed_slots=523264, saved_us=
 
