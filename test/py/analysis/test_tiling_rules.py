@@ -194,7 +194,7 @@ MORE = {
     "pairs of a batch of few rows each": (
         "row-resident",
         pairs_of_batch(8192, 4, 1024),
-        "d0*d1 grid 1, d2 resident 1024; 4 warps, 1 stages",
+        "d0*d1 grid 1, d2 resident 1024; 2 warps, 1 stages",
     ),
     "rows of six elements that share weights": (
         "short-rows",
