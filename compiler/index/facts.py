@@ -39,13 +39,16 @@ class Facts:
     extents: (dim, N) means 0 <= dim < N at every point, and N >= 1 since a point exists.
     ranges:  (symbol, least, greatest), both included, None for unbounded. A symbol without an entry is at
              least 0, except an indirect operand (i0, i1, ..), which is unbounded.
+    residues: (x, k, r) means x mod k == r, where x has no constant term.
     """
 
     extents: tuple[tuple[str, Expr], ...] = ()
     ranges: tuple[tuple[str, int | None, int | None], ...] = ()
     multiples: tuple[tuple[str, int], ...] = ()
+    residues: tuple[tuple[Expr, int, int], ...] = ()
     extent: dict[str, Expr] = field(init=False, repr=False)
     multiple: dict[str, int] = field(init=False, repr=False)
+    residue: dict[tuple[Expr, int], int] = field(init=False, repr=False)
     _range: dict[str, tuple[int | None, int | None]] = field(init=False, repr=False)
     _hash: int = field(init=False, repr=False)
 
@@ -53,7 +56,8 @@ class Facts:
         ranges = {name: (low, high) for name, low, high in self.ranges}
         object.__setattr__(self, "extent", dict(self.extents))
         object.__setattr__(self, "multiple", dict(self.multiples))
-        object.__setattr__(self, "_hash", hash((self.extents, self.ranges, self.multiples)))
+        object.__setattr__(self, "residue", {(x, k): r for x, k, r in self.residues})
+        object.__setattr__(self, "_hash", hash((self.extents, self.ranges, self.multiples, self.residues)))
         object.__setattr__(self, "_range", ranges)
         for _, extent in self.extents:
             if extent.constant is None:
@@ -67,8 +71,9 @@ class Facts:
             return True
         if not isinstance(other, Facts):
             return NotImplemented
-        mine = (self.extents, self.ranges, self.multiples)
-        return self._hash == other._hash and mine == (other.extents, other.ranges, other.multiples)
+        mine = (self.extents, self.ranges, self.multiples, self.residues)
+        theirs = (other.extents, other.ranges, other.multiples, other.residues)
+        return self._hash == other._hash and mine == theirs
 
     @staticmethod
     def of(
@@ -89,7 +94,18 @@ class Facts:
     def with_extents(self, extents: Mapping[str, "Expr | int | str"]) -> "Facts":
         """These facts with dims added or redefined."""
         merged = {**self.extent, **{dim: as_expr(extent) for dim, extent in extents.items()}}
-        return Facts(tuple(sorted(merged.items())), self.ranges, self.multiples)
+        return Facts(tuple(sorted(merged.items())), self.ranges, self.multiples, self.residues)
+
+    def where(self, zeros: Iterable[Expr]) -> "Facts":
+        """These facts at points where each of ``zeros`` is 0.  Taken from them: ``x mod k`` less a number."""
+        found = self.residue.copy()
+        for zero in zeros:
+            for atom in zero.atoms():
+                r = (zero - atom_expr(atom)).constant
+                if isinstance(atom, Mod) and r is not None and (k := atom.den.constant) is not None:
+                    found[atom.num - atom.num.shift, k] = (-r - atom.num.shift) % k
+        residues = tuple((x, k, r) for (x, k), r in found.items())
+        return Facts(self.extents, self.ranges, self.multiples, residues)
 
     def range(self, name: str) -> tuple[int | None, int | None]:
         """(least, greatest) of a symbol that is not a dim, knowing that the dims' extents are at least 1."""

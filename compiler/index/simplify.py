@@ -28,6 +28,11 @@ class Prover(Hashable, Protocol):
         """By symbol, the largest known number above 1 that divides it."""
         ...
 
+    @property
+    def residue(self) -> Mapping[tuple[Expr, int], int]:
+        """By (x, k), what x mod k is known to be; x has no constant term."""
+        ...
+
     def interval(self, e: Expr) -> tuple[int | None, int | None]:
         """The least and the greatest value of e, both included, None where not known."""
         ...
@@ -48,6 +53,7 @@ def simplify(e: Expr, facts: Prover) -> Expr:
     Before: (d0*64 + d1) floordiv 128   with d1 < 64          After: d0 floordiv 2
     Before: (d0*s1 + d1) mod s1         with d1 < s1          After: d1
     Before: (d0 floordiv 4)*4 + d0 mod 4                      After: d0
+    Before: (d0 floordiv 4)*4            with d0 mod 4 == 0   After: d0
     """
     for _ in range(_ROUNDS):
         before = e
@@ -167,7 +173,10 @@ def _divide(num: Expr, den: Expr, facts: Prover) -> tuple[Expr, Expr]:
         if parts is not None:
             floor, remainder = _divide(parts[0], exact_quotient(den, g), facts)
             return quotient + floor, factor * (g * remainder + parts[1]) + kept
-    return quotient + floordiv(rest, den), factor * mod(rest, den) + kept
+    n = den.constant
+    known = None if n is None else facts.residue.get((rest - rest.shift, n))
+    remainder = mod(rest, den) if n is None or known is None else const((known + rest.shift) % n)
+    return quotient + floordiv(rest, den), factor * remainder + kept
 
 
 def _floor(num: Expr, den: Expr, facts: Prover) -> Expr:

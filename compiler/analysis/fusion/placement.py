@@ -17,6 +17,9 @@ stores
            or the reads give different mappings.  A pointwise kernel that nothing else needs is then computed
            once for each different read.
 
+A read whose guard says that its point is that of another read counts as that read: where ``d0 mod 2`` is 0,
+``(d0 floordiv 2)*2`` is ``d0``.
+
 The result is a ``FusionPlan``: instances of kernels, whose dims are expressions over the dims of one space.
 Planning is deterministic: ``fuse-vertical`` plans to decide, and ``materialize-fusion`` plans again to build.
 """
@@ -38,9 +41,9 @@ from .plan import (
     image,
     is_plain,
     items,
-    placed,
     within,
 )
+from .readers import Reader, meeting, point_read
 from .space import Spaces, bijective, solved
 
 #: Loaded indices in the dims of instances are called i1000, i1001, ..; those of one load i0, i1, ..
@@ -84,44 +87,6 @@ def _plan(
         return _Planner(members, escaping, facts).plan()
     except FusionRefused as refused:
         return refused.refusal
-
-
-class _Reader(NamedTuple):
-    """A read of a member's result: which instance reads it, and of what store.  ``at``: where it reads."""
-
-    instance: int
-    position: int
-    write: Write
-    guarded: bool
-    at: "_Point"
-
-
-class _Point(NamedTuple):
-    """Where a read is: its coordinates over a cluster, whether loaded indices occur in them, and the point of
-    the member that stores there; None if that is not known.
-    """
-
-    coords: tuple[Expr, ...]
-    looks_up: bool
-    solution: Solution | None
-
-
-@lru_cache(maxsize=1 << 14)
-def _point(
-    coords: tuple[Expr, ...],
-    dims: tuple[tuple[str, Expr], ...],
-    stored: tuple[Summary, int],
-    extents: tuple[tuple[str, Expr], ...],
-    facts: Facts,
-) -> _Point:
-    """The point that a kernel with these ``dims`` reads at ``coords``.  stored: which kernel stores there, as
-    which of its results.
-    """
-    summary, result = stored
-    [write] = [w for w in summary.writes if w.result == result]
-    at = placed(coords, dims, within(facts, extents))
-    looks_up = any(is_indirect(s) for c in at for s in c.symbols())
-    return _Point(at, looks_up, solved(write.coords, at, summary.extents, extents, facts))
 
 
 class _Joined(NamedTuple):
@@ -205,8 +170,9 @@ class _Planner:
                     f"{member.name} {what} the tensor that the other reads; readers need all of it",
                 )
         cluster = self.connect(number)
-        readers, extents = self.readers(number), self.spaces.clusters[cluster]
-        mappings: dict[tuple, list[tuple[_Reader, Solution]]] = {}
+        extents = self.spaces.clusters[cluster]
+        readers = meeting(self.readers(number), member.summary, items(extents), self.facts)
+        mappings: dict[tuple, list[tuple[Reader, Solution]]] = {}
         for reader in readers:
             solution = self.invert(member, reader)
             key = (items(solution.mapping), None if solution.inside else self.guard(reader))
@@ -217,13 +183,13 @@ class _Planner:
             return
         self.inline(number, cluster, mappings)
 
-    def readers(self, number: int) -> list[_Reader]:
+    def readers(self, number: int) -> list[Reader]:
         """Every read of a result of a member by an instance that is already placed."""
         found, summary = [], self.members[number].summary
         for index, position in self.spaces.reading[number]:
             instance, write = self.spaces.instances[index], self.written(index, position)
             read = self.members[instance.member].summary.reads[position]
-            at = _point(
+            at = point_read(
                 self.named(index, position),
                 items(instance.dims),
                 (summary, write.result),
@@ -231,10 +197,27 @@ class _Planner:
                 self.facts,
             )
             guarded = read.guarded or instance.guard is not None
-            found.append(_Reader(index, position, write, guarded, at))
+            found.append(Reader(index, position, write, guarded, at, self.zeros(index, position)))
         return found
 
-    def guard(self, reader: _Reader) -> tuple[int, int]:
+    def zeros(self, index: int, position: int) -> tuple[Expr, ...]:
+        """What is 0 wherever the value of a read is needed."""
+        instance = self.spaces.instances[index]
+        read = self.members[instance.member].summary.reads[position]
+        return instance.zeros + self.spaces.over(instance, read.zeros)
+
+    def zeros_of(self, number: int, readers: Sequence[Reader]) -> tuple[Expr, ...]:
+        """What is 0 wherever one of the readers needs a member.  One that reduces, asserts or is stored is
+        needed at all its points.
+        """
+        member = self.members[number]
+        summary = member.summary
+        if summary.crossings or summary.asserts or not self.escaping.isdisjoint(member.results):
+            return ()
+        first, *others = [self.zeros(reader.instance, reader.position) for reader in readers]
+        return tuple(e for e in first if all(e in other for other in others))
+
+    def guard(self, reader: Reader) -> tuple[int, int]:
         """The read whose guard holds where this one is: itself, or what a copy without guards of its own is
         behind.  So all that such a copy reads shares one guard, and is copied once.
         """
@@ -266,7 +249,7 @@ class _Planner:
         dims = {d: self.spaces.dim(e, d in summary.crossed, cluster) for d, e in summary.dims.items()}
         self.spaces.append(Instance(number, number, dims))
 
-    def invert(self, member: Member, reader: _Reader) -> Solution:
+    def invert(self, member: Member, reader: Reader) -> Solution:
         name, (coords, looks_up, solution) = member.name, reader.at
         if looks_up and not (member.summary.is_pointwise and reader.guarded and not member.summary.asserts):
             raise FusionRefused(
@@ -306,7 +289,7 @@ class _Planner:
     def combine(
         self,
         member: Member,
-        mappings: Mapping[tuple, list[tuple[_Reader, Solution]]],
+        mappings: Mapping[tuple, list[tuple[Reader, Solution]]],
         extents: Mapping[str, Expr],
     ) -> _Joined | None:
         """The one bijective mapping that all reads agree on, or None."""
@@ -316,7 +299,7 @@ class _Planner:
                 return None
         return _joined(items(merged), member.summary, items(extents), self.facts)
 
-    def join(self, number: int, cluster: int, joined: _Joined, readers: list[_Reader]) -> None:
+    def join(self, number: int, cluster: int, joined: _Joined, readers: Sequence[Reader]) -> None:
         summary = self.members[number].summary
         extents = self.spaces.clusters[cluster]
         dims = dict(joined.dims)
@@ -329,7 +312,8 @@ class _Planner:
             taken = image(dims, dims, extents)
             self.spaces.pair(number, cluster, dims, loose, [d for d in extents if d not in taken])
         index = len(self.spaces.instances)
-        self.spaces.append(Instance(number, cluster, {d: dims[d] for d in summary.dims}))
+        zeros = self.zeros_of(number, readers)
+        self.spaces.append(Instance(number, cluster, {d: dims[d] for d in summary.dims}, zeros=zeros))
         for reader in readers:
             self.spaces.instances[reader.instance].sources[reader.position] = index
 
@@ -365,7 +349,7 @@ class _Planner:
             dims.update(names)
 
     def inline(
-        self, number: int, cluster: int, mappings: Mapping[tuple, list[tuple[_Reader, Solution]]]
+        self, number: int, cluster: int, mappings: Mapping[tuple, list[tuple[Reader, Solution]]]
     ) -> None:
         member = self.members[number]
         name = member.name
@@ -397,11 +381,9 @@ class _Planner:
                     "index-mismatch", f"a read does not determine every dim of {name}", reads="; ".join(reads)
                 )
             index = len(self.spaces.instances)
-            self.spaces.append(
-                Instance(
-                    number, cluster, {d: dims[d] for d in member.summary.dims}, guard=guard, inlined=True
-                )
-            )
+            zeros = self.zeros_of(number, [reader for reader, _ in found])
+            placing = {d: dims[d] for d in member.summary.dims}
+            self.spaces.append(Instance(number, cluster, placing, guard=guard, inlined=True, zeros=zeros))
             for reader, _ in found:
                 self.spaces.instances[reader.instance].sources[reader.position] = index
         if len(self.spaces.instances) > len(self.members) + _MOST_COPIES:

@@ -1,6 +1,6 @@
 """The result of planning a fused kernel: instances of kernels over the dims of one space, or a refusal."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import field
 from functools import cached_property, lru_cache
 from typing import Any, NamedTuple
@@ -94,7 +94,8 @@ class Instance:
 
     ``dims``: member dim -> expression over the space.  ``sources``: read -> the instance that computes it.
     ``guard``: for an instance whose mapped points may lie outside its extents, the read (instance, position)
-    whose guard says where they are inside.
+    whose guard says where they are inside.  ``zeros``: expressions over the space that are 0
+    wherever something needs the instance.
     """
 
     member: int
@@ -103,6 +104,12 @@ class Instance:
     sources: dict[int, int] = field(default_factory=dict)
     guard: tuple[int, int] | None = None
     inlined: bool = False
+    zeros: tuple[Expr, ...] = ()
+
+    def move(self, mapping: Mapping[str, Expr], settle: Callable[[Expr], Expr]) -> None:
+        """Rewrites the instance over other dims of the space."""
+        self.dims = {d: settle(e.subs(mapping)) for d, e in self.dims.items()}
+        self.zeros = tuple(settle(e.subs(mapping)) for e in self.zeros)
 
 
 class LoadedIndex(NamedTuple):

@@ -120,7 +120,7 @@ class Spaces:
         facts = within(self.facts, items(extents))
         for instance in self.instances:
             if instance.cluster == cluster:
-                instance.dims = {d: _settled(e.subs(mapping), facts) for d, e in instance.dims.items()}
+                instance.move(mapping, lambda e: _settled(e, facts))
 
     def pair(
         self, number: int, cluster: int, dims: dict[str, Expr], loose: Mapping[str, Expr], free: Sequence[str]
@@ -359,7 +359,7 @@ class Spaces:
         for instance in self.instances:
             if instance.cluster == gone:
                 instance.cluster = keep
-                instance.dims = {d: _settled(e.subs(whole), facts) for d, e in instance.dims.items()}
+                instance.move(whole, lambda e: _settled(e, facts))
 
 
 def _is_symbol(e: Expr | None) -> bool:

@@ -17,17 +17,22 @@ from ...ir.contractions import ONLINE_DOT
 from ...ir.defining import is_true
 from ...ir.kernel import LOOPED, WIDE, Kernel, over, string
 from ...mlir import ir
+from .conditions import zeros_where
 
 
 @dataclass(frozen=True)
 class Read:
-    """A load: coordinates per dim of the argument's type, and the dims over which it runs."""
+    """A load: coordinates per dim of the argument's type, and the dims over which it runs.
+
+    ``zeros``: expressions over the dims that are 0 where its guard holds.
+    """
 
     argument: int
     coords: tuple[Expr, ...]
     dims: frozenset[str]
     indirect: bool
     guarded: bool
+    zeros: tuple[Expr, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -101,10 +106,13 @@ class Summary:
             if a.op.operands[0] in made and a.op.results[0] in returned:
                 returned[a.op.operands[0]] = returned[a.op.results[0]]
         times = Counter(a.argument for a in kernel.stores)
-        reads = tuple(
-            Read(a.argument, a.coords, kernel.op_dims[a.op], a.indirect, not is_true(a.op.operands[1]))
-            for a in kernel.loads
-        )
+        reads = []
+        for a in kernel.loads:
+            guard = a.op.operands[1]
+            zeros = zeros_where(guard)
+            reads.append(
+                Read(a.argument, a.coords, kernel.op_dims[a.op], a.indirect, not is_true(guard), zeros)
+            )
         writes = []
         for a in kernel.stores:
             result = returned.pop(a.op.results[0], None)
@@ -133,7 +141,7 @@ class Summary:
             extents=tuple(kernel.dims.items()),
             symbols=tuple(sorted(kernel.symbols)),
             ties=kernel.ties,
-            reads=reads,
+            reads=tuple(reads),
             writes=tuple(sorted(writes, key=lambda w: w.result)),
             crossings=crossings,
             asserts=len(kernel.asserts),

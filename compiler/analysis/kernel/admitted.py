@@ -8,14 +8,10 @@ import math
 from dataclasses import field
 
 from ...base.dataclass import dataclass
-from ...index import Expr, const, parse
-from ...ir.defining import defining_op, is_true
-from ...ir.kernel import string
+from ...index import Expr
+from ...ir.defining import defining_op
 from ...mlir import ir
-
-#: Numbers of comparisons.
-_EQ, _SLT, _SLE, _SGT, _SGE = 0, 2, 3, 4, 5
-_OPPOSITE = {_SLT: _SGE, _SLE: _SGT, _SGT: _SLE, _SGE: _SLT}
+from .conditions import bounds_where
 
 
 @dataclass(frozen=True)
@@ -70,7 +66,7 @@ class _Masks:
         return True
 
     def _choose(self, op: ir.Operation, kept: int) -> None:
-        bounds, whole = _conjunction(op.operands[0], kept == 1)
+        bounds, whole = bounds_where(op.operands[0], kept == 1)
         self.bounds += bounds
         self.choices.append((op, kept))
         self.complete = self.complete and whole
@@ -116,53 +112,3 @@ def _is_score(value: ir.Value) -> bool:
 def _number(value: ir.Value) -> float | None:
     constant = defining_op(value, "arith.constant")
     return None if constant is None else ir.FloatAttr(constant.attributes["value"]).value
-
-
-def _conjunction(condition: ir.Value, holds: bool) -> tuple[list[Expr], bool]:
-    """What is at least 0 where a condition holds, or does not hold; and whether that is all it says."""
-    inverse = defining_op(condition, "arith.xori")
-    if inverse is not None and is_true(inverse.operands[1]):
-        return _conjunction(inverse.operands[0], not holds)
-    parts = defining_op(condition, "arith.andi" if holds else "arith.ori")
-    if parts is not None:
-        found = [_conjunction(v, holds) for v in parts.operands]
-        return [e for bounds, _ in found for e in bounds], all(whole for _, whole in found)
-    compare = defining_op(condition, "arith.cmpi")
-    if compare is not None:
-        first, second = map(_expression, compare.operands)
-        predicate = ir.IntegerAttr(compare.attributes["predicate"]).value
-        if first is not None and second is not None:
-            bounds = _compared(predicate if holds else _OPPOSITE.get(predicate, -1), first - second)
-            return bounds, bool(bounds)
-    return [], False
-
-
-def _compared(predicate: int, difference: Expr) -> list[Expr]:
-    """What is at least 0 where ``a - b`` compares so with 0; nothing of other comparisons."""
-    less = -difference
-    known = {
-        _EQ: [difference, less],
-        _SLT: [less - 1],
-        _SLE: [less],
-        _SGT: [difference - 1],
-        _SGE: [difference],
-    }
-    return known.get(predicate, [])
-
-
-def _expression(value: ir.Value) -> Expr | None:
-    """An integer of a kernel as an expression over dims and sizes; None where it is another."""
-    owner = value.owner
-    if isinstance(owner, ir.Block):
-        return None
-    op = owner.operation
-    if op.name == "fuse.index":
-        return None if len(op.operands) else parse(string(op.attributes["expr"]))
-    if op.name == "arith.constant":
-        return const(ir.IntegerAttr(op.attributes["value"]).value)
-    if op.name in ("arith.addi", "arith.subi") and str(value.type) == "i64":
-        first, second = map(_expression, op.operands)
-        if first is None or second is None:
-            return None
-        return first + second if op.name == "arith.addi" else first - second
-    return None

@@ -165,6 +165,32 @@ def test_simplify_under_numeric_extents(tree, extents, sizes):
 
 
 @RUNS
+@given(TREES, st.integers(-3, 3), st.integers(2, 4), st.integers(0, 3))
+def test_simplify_where_a_remainder_is_known(tree, shift, step, rest):
+    """The value is the same at the points where the remainder is that."""
+    extents, shifted = {"d0": 8, "d1": 4, "d2": 3}, sym("d0") + shift
+    facts = Facts.of(extents=extents).where([shifted.mod(step) - rest])
+    simple = simplify(expr_of(tree) + shifted.floordiv(step) * (2 * step), facts)
+    env = grid(dict(s0=3, s1=2, s2=4), extents)
+    env["d0"] = env["d0"][(env["d0"] + shift) % step == rest].reshape(-1, 1, 1, 1)
+    tree = ("+", tree, ("*", ("const", 2), ("+", ("sym", "d0"), ("const", shift - rest))))
+    assert same_where_defined(simple, tree, env), (text_of(tree), str(simple))
+
+
+def test_a_known_remainder_joins_what_it_was_cut_from():
+    facts = Facts.of(extents={"d0": 64, "d1": 32})
+    e = parse("((d0 - 1) floordiv 3)*3 + 1")
+    assert str(simplify(e, facts.where([parse("(d0 - 1) mod 3")]))) == "d0"
+    assert str(simplify(e, facts.where([parse("(d0 - 1) mod 3 - 2")]))) == "d0 - 2"
+    others = [parse("d0 mod 2"), parse("d0 mod 3 - d1"), parse("d0 - 4")]
+    assert simplify(e, facts.where(others)) == simplify(e, facts)
+    assert str(simplify(parse("(d0 floordiv 2)*2"), facts.where([parse("(d0 - 1) mod 2")]))) == "d0 - 1"
+    assert str(simplify(parse("(d0 floordiv 4)*8"), facts.where([parse("d0 mod 4")]))) == "d0*2"
+    known = facts.where([parse("d1 mod 2 - 1")]).with_extents({"d2": 4})
+    assert str(simplify(parse("d1 mod 2 + d2"), known)) == "d2 + 1" and known != facts.with_extents({"d2": 4})
+
+
+@RUNS
 @given(TREES, SIZES)
 def test_bounds_and_proofs_are_sound(tree, sizes):
     e = expr_of(tree)

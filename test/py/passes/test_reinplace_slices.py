@@ -49,7 +49,31 @@ def every_second_column(x, y):
     return y * 2
 
 
-CASES = (slice_of_the_same, filled_by_products, rows, old_value_read_later, every_second_column)
+def rows_of_shares(x, y):
+    """A kernel that computes each row of the softmax once, and replaces it where it is chosen."""
+    t = y.softmax(-1)
+    t[::2].add_(x[::2])
+    t[1::3].mul_(2)
+    t[-100::5].copy_(t[-100::5].sin() + x[:20])
+    return t
+
+
+def blocks_of_prefix_sums(x, y):
+    t = y.cumsum(1)
+    t[1::2, ::2].mul_(2)
+    t[::2] = t[::2] + x[: SIZE // 2]
+    return t, t[1::2].sum(0)
+
+
+CASES = (
+    slice_of_the_same,
+    filled_by_products,
+    rows,
+    old_value_read_later,
+    every_second_column,
+    rows_of_shares,
+    blocks_of_prefix_sums,
+)
 
 
 @pytest.mark.parametrize("function", CASES, ids=lambda f: f.__name__)
