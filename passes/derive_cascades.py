@@ -21,7 +21,7 @@ from ..compiler.ir.storage import functions_of
 from ..compiler.mlir import ir
 from .analysis_manager import Analyses, AnalysisManager
 from .combine_reductions import combine_softmax
-from .helpers.cascades import NotOnline, chain_of, derive
+from .helpers.cascades import NotOnline, chain_of, derive, give_rows
 from .helpers.fused_body import Rewrites
 from .helpers.fusing import groups_of
 from .helpers.group_kernel import group_kernel, plan_of_group
@@ -63,9 +63,9 @@ class DeriveCascades(AnalysisPass):
     multiplied, such as the mask of a dropout (``weights``), on types that tensor cores do not multiply
     (``types``), where more than two products are summed (``products``), where one of its products is in the
     chain in front of it (``taken``), where another call must run between (``cycle``), where no block fits
-    (``blocks``) or none left enough registers (``spilled``), of so few rows that ``expand-dots`` multiplies
-    and sums them (``few``), and where a program holds all columns (``held``), as in a narrow chain of two
-    matrices.
+    (``blocks``) or none left enough registers (``spilled``), of so few rows without a softmax that
+    ``expand-dots`` multiplies and sums them (``few``), and where a program holds all columns (``held``), as
+    in a narrow chain of two matrices.
 
     ``products``: who computes products, as of ``choose-libraries``.  Unless it is ``generated``, only
     products with ``fuse.cascade`` are derived.  ``spilled`` lists FX nodes whose kernel took too many
@@ -159,7 +159,11 @@ def _reason(
     trial = group_kernel(graph, plan, escaping, program.unique_name(_TRIAL), after, rewrites).kernel
     try:
         program.clean(trial)
-        return derive(trial, combine_softmax) or _uncut(trial, hardware)
+        reason = derive(trial, combine_softmax)
+        if reason is None:
+            give_rows(trial)
+            reason = _uncut(trial, hardware)
+        return reason
     finally:
         trial.erase()
 

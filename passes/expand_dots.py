@@ -6,9 +6,11 @@ from ..compiler.analysis.contraction.tensor_cores import reason_to_sum
 from ..compiler.analysis.kernel.shape import KernelShape
 from ..compiler.base.dataclass import dataclass
 from ..compiler.base.remarks import Remarks
+from ..compiler.ir.contractions import DOT, ONLINE_DOT
 from ..compiler.ir.kernel import Kernel, string
 from ..compiler.mlir import ir
 from .analysis_manager import Analyses, AnalysisManager
+from .helpers.cascades import give_rows
 from .helpers.dots import expand_dot
 from .helpers.kernels import kernel_body
 from .helpers.program import Program
@@ -42,7 +44,8 @@ class ExpandDots(AnalysisPass):
     loaded and cast to bf16 or f16 (or uint8 to f16), and 3 or 4 rows times loaded bf16 or f16.  Nothing else
     is computed of these weights, the larger factor.  At least 1024 rows of them lie along what is summed,
     start at multiples of 16 bytes and have 128 bytes or more.  The kernel reduces nothing beside two such
-    products at most.
+    products at most.  So do the products of a kernel with a ``fuse.online_dot``: bytes of keys bound them,
+    and tensor cores fill up the rows.  Where it has no dim of rows, it gets one of one point.
     """
 
     name: ClassVar[str] = "expand-dots"
@@ -52,7 +55,10 @@ class ExpandDots(AnalysisPass):
     def run_with(self, module: ir.Module, remarks: Remarks, analyses: AnalysisManager) -> None:
         program = analyses.get(Program)
         for name, func in {string(f.attributes["sym_name"]): f for _, f in program.kernel_calls()}.items():
-            if not any(op.name == "fuse.dot" for op in kernel_body(func)):
+            names = {op.name for op in kernel_body(func)}
+            if ONLINE_DOT in names:
+                give_rows(func)
+            elif DOT not in names:
                 continue
             shape = KernelShape.of(Kernel.of(func))
             reasons = {op: reason_to_sum(shape, op) for op in shape.kernel.products}

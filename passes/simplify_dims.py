@@ -1,6 +1,6 @@
 """``simplify-dims``: the fewest dims that keep every address simple."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from itertools import accumulate
 from typing import ClassVar
@@ -8,7 +8,7 @@ from typing import ClassVar
 from ..compiler.base.dataclass import dataclass
 from ..compiler.base.remarks import Remarks
 from ..compiler.index import Expr, Facts, FloorDiv, Mod, const, offset, parse, simplify, sym
-from ..compiler.ir.contractions import PRODUCTS
+from ..compiler.ir.contractions import ONLINE_DOT, PRODUCTS
 from ..compiler.ir.kernel import (
     Kernel,
     is_kernel,
@@ -17,6 +17,7 @@ from ..compiler.ir.kernel import (
     kernel_facts,
     over,
     program_facts,
+    rows_of,
     string,
     strings,
 )
@@ -47,8 +48,8 @@ class SimplifyDims(Pass):
 
     The rules, each until it fires no more:
 
-    1. A dim of one point, or that nothing names, is dropped.  A reduction or scan over nothing else is
-       replaced by its operand.
+    1. A dim of one point, or that nothing names, is dropped, but for the rows of a ``fuse.online_dot``.
+       A reduction or scan over nothing else is replaced by its operand.
     2. A dim d is split into ``d floordiv c`` and ``d mod c``, where c divides its extent, if that removes
        divisions from addresses or index values, and what each reduction over d reads depends on both.
     3. Two dims are merged if that adds no division to any address or index value, each reduction crosses both
@@ -78,7 +79,8 @@ class _Form:
     ``addresses``: storage offsets and index values over the dims; ``named``: what coordinates name;
     ``crossings``: of each reduction and scan the name, the dims, and the coordinates and index values that
     its operands are computed from.  The last are left out where no address holds a division.  ``factors``:
-    the dims of each factor of a product, also those along which it is broadcast by a stride of 0.
+    the dims of each factor of a product, also those along which it is broadcast by a stride of 0.  ``rows``:
+    the dims of one point that are the rows of a ``fuse.online_dot``.
     """
 
     extents: tuple[tuple[str, Expr], ...]
@@ -87,6 +89,7 @@ class _Form:
     crossings: tuple[tuple[str, frozenset[str], frozenset[Expr]], ...]
     named: frozenset[str]
     factors: tuple[frozenset[str], ...]
+    rows: frozenset[str]
 
     @staticmethod
     def of(kernel: ir.Operation, symbols: Facts) -> "_Form":
@@ -123,13 +126,13 @@ class _Form:
         divided = any(e.has_divisions for e in addresses)
         sources = _sources(kernel) if divided and crossings else {}
         crossed = tuple((op.name, frozenset(over(op)), _joined(op, sources)) for op in crossings)
-        factors = _factors(kernel, products) if products else ()
-        return _Form(tuple(extents.items()), known, tuple(addresses), crossed, frozenset(named), factors)
-
-
-def _factors(kernel: ir.Operation, products: Sequence[ir.Operation]) -> tuple[frozenset[str], ...]:
-    dims = Kernel.of(kernel).value_dims
-    return tuple(dims.get(factor, frozenset()) for op in products for factor in op.operands)
+        dims = Kernel.of(kernel).value_dims if products else {}
+        factors = tuple(dims.get(factor, frozenset()) for op in products for factor in op.operands)
+        rows = frozenset().union(*[rows_of(op, dims) for op in products if op.name == ONLINE_DOT])
+        rows = frozenset(d for d in rows if extents[d].constant == 1)
+        return _Form(
+            tuple(extents.items()), known, tuple(addresses), crossed, frozenset(named), factors, rows
+        )
 
 
 def _sources(kernel: ir.Operation) -> dict[ir.Value, frozenset[Expr]]:
@@ -175,7 +178,11 @@ class _Dims:
         return f"d{self.count - 1}new"
 
     def facts(self, extents: Mapping[str, Expr]) -> Facts:
-        return self.form.symbols.with_extents(extents)
+        """What is known of dims, except that rows are one, which would leave nothing of them."""
+        return self._facts(extents, self.image(self.form.rows))
+
+    def _facts(self, extents: Mapping[str, Expr], rows: Iterable[str]) -> Facts:
+        return self.form.symbols.with_extents({d: e for d, e in extents.items() if d not in rows})
 
     def drop(self) -> None:
         """Dims of one point, and those that nothing names."""
@@ -187,7 +194,7 @@ class _Dims:
                 d in crossed and not self.others(crossed, d) and name not in IDENTITIES
                 for name, crossed, _ in self.form.crossings
             )
-            if d not in named or (extent.constant == 1 and not needed):
+            if d not in named or (extent.constant == 1 and not needed and d not in self.form.rows):
                 del self.extents[d]
                 self.mapping[d] = const(0)
 
@@ -291,7 +298,7 @@ class _Dims:
         mapping = {d: e.subs(names) for d, e in self.mapping.items()}
         if mapping == {d: sym(d) for d in mapping} and list(extents) == list(mapping):
             return
-        facts = self.facts(extents)
+        facts = self._facts(extents, [str(names[d]) for d in self.image(self.form.rows)])
         known: dict[tuple[str, ir.Attribute], ir.Attribute] = {}
 
         def image(crossed: Sequence[str]) -> list[str]:

@@ -219,6 +219,12 @@ class Kernel:
             self.value_dims.update(dict.fromkeys(list(op.results)[1:], row))
 
 
+def rows_of(op: ir.Operation, value_dims: Mapping[ir.Value, frozenset[str]]) -> frozenset[str]:
+    """The dims of the rows of a product: those that its left factor has alone."""
+    left, right = (value_dims.get(v, _NO_DIMS) for v in op.operands)
+    return left - right
+
+
 def over(op: ir.Operation) -> tuple[str, ...]:
     """The dims that a reduction or scan crosses."""
     attribute = op.attributes["over"]

@@ -46,7 +46,7 @@ REDUCTION_OPS: dict[str, ReductionOp] = {
         ReductionOp("fuse.dot", starts="sum", in_parts=True),
         ReductionOp("fuse.online_softmax", starts="max", in_parts=True, meetings=2),
         ReductionOp("fuse.online_expectation", equal_slices=True, meetings=3),
-        ReductionOp("fuse.online_dot", meetings=2),
+        ReductionOp("fuse.online_dot", starts="max", meetings=2),
         ReductionOp("fuse.scan", keeps=True, trivial=True),
     )
 }

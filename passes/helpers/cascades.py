@@ -25,11 +25,14 @@ from typing import NamedTuple
 from ...compiler.analysis.fusion.graph import GroupGraph
 from ...compiler.analysis.kernel.accesses import Crossing
 from ...compiler.analysis.kernel.precision import IMPLICIT
+from ...compiler.index import const, parse, sym
 from ...compiler.ir.contractions import DOT, ONLINE_DOT, ONLINE_TYPES
 from ...compiler.ir.defining import defining_op
-from ...compiler.ir.kernel import Kernel, over, string
+from ...compiler.ir.kernel import Kernel, natural, over, rows_of, string, strings
+from ...compiler.ir.layout import TensorSpec
 from ...compiler.mlir import ir
 from .expectations import FACTORS, Signed, SoftmaxRow, erase_dead, flat, joined, made, move_behind
+from .kernels import dims_attribute, text_list
 
 #: The most calls of a chain, and the most products whose sum may be x.
 _MOST, _MOST_FIRST = 48, 2
@@ -128,6 +131,54 @@ def derive(func: ir.Operation, softmax: Callable[[ir.Operation], object]) -> Not
         if use.owner.operation.name == "arith.truncf":
             use.owner.operation.attributes[IMPLICIT] = ir.UnitAttr.get()
     return None
+
+
+def give_rows(func: ir.Operation) -> None:
+    """Gives a ``fuse.online_dot`` whose scores have no rows a dim of one, which tensor cores fill up: what a
+    query is loaded at, and what is stored of the result, gets it.  Nothing happens where no load is of the
+    query alone.
+    """
+    kernel = Kernel.of(func)
+    online = next((op for op in kernel.products if op.name == ONLINE_DOT), None)
+    if online is None or rows_of(online, kernel.value_dims):
+        return
+    queries, keys = set[ir.Operation](), set[ir.Operation]()
+    for first in (op for op in kernel.products if op != online):
+        for factor in first.operands:
+            of_keys = kernel.value_dims.get(factor, frozenset()) >= {*over(online)}
+            (keys if of_keys else queries).update(_loads_of(factor))
+    if not queries - keys:
+        return
+    name = "d" + str(1 + max(natural(d)[1] for d in kernel.dims))
+    func.attributes["fuse.dims"] = dims_attribute({**kernel.dims, name: const(1)})
+    for load in queries - keys:
+        _move_along(load, name)
+    kernel = Kernel.of(func)
+    for access in kernel.stores:
+        if name in kernel.op_dims[access.op]:
+            _move_along(access.op, name)
+
+
+def _loads_of(value: ir.Value) -> set[ir.Operation]:
+    """The loads that a value is computed from."""
+    found, pending = set[ir.Operation](), [value]
+    while pending:
+        owner = pending.pop().owner
+        if not isinstance(owner, ir.Block) and owner.operation not in found:
+            found.add(owner.operation)
+            pending += owner.operation.operands
+    return {op for op in found if op.name == "fuse.load"}
+
+
+def _move_along(access: ir.Operation, dim: str) -> None:
+    """Makes a dim of one point part of where an op reads or writes: of a coordinate that has one point, if
+    there is one, else of the first.
+    """
+    at = [parse(text) for text in strings(access.attributes["at"])]
+    sizes = TensorSpec.of(access.operands[0].type).sizes
+    place = next((n for n, size in enumerate(sizes) if size.constant == 1), 0)
+    at[place] = at[place] + sym(dim)
+    access.attributes["at"] = text_list(at)
 
 
 def _has_columns(kernel: Kernel, first: ir.Operation, columns: set[str]) -> bool:

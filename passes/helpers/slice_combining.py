@@ -15,7 +15,9 @@ Slice i has folded its own n points.  Over all slices:
   sum ``v_i`` in which each ``x_k`` is counted from the slice's own maximum ``m_ki``.  From the maximum of the
   whole it is ``x_k - m_k = (x_k - m_ki) + (m_ki - m_k)``.  The second term is the same at all points of the
   slice, whose weights ``exp(x_0 - m_0i)`` sum to ``s_0i``.  So the whole is
-  ``sum f_0i * (v_i + sum_k sign_k * (m_ki - m_k) * s_0i)``.
+  ``sum f_0i * (v_i + sum_k sign_k * (m_ki - m_k) * s_0i)``;
+- ``fuse.online_dot``: its maximum and sum of exponentials are those of ``fuse.online_softmax``, and slice i
+  has the sums ``o_i = sum exp(x - m_i) * w``.  The whole's are ``sum o_i * f_i``.
 """
 
 import math
@@ -24,6 +26,7 @@ from collections.abc import Sequence
 from ...compiler.analysis.tiling.slicing import Slicing
 from ...compiler.base.dataclass import dataclass
 from ...compiler.index import Expr, const, sym
+from ...compiler.ir.contractions import PRODUCTS
 from ...compiler.ir.kernel import string
 from ...compiler.ir.reductions import REDUCTION_OPS, identity_of
 from ...compiler.mlir import ir
@@ -37,7 +40,8 @@ class _Softmax:
 
     top: ir.Value
     total: ir.Value
-    slice_total: ir.Value  #: the slice's own sum, 0 for a slice of nothing but minus infinities
+    empty: ir.Value  #: whether the slice is of nothing but minus infinities
+    slice_total: ir.Value  #: the slice's own sum, 0 for an empty slice
     below: ir.Value  #: the slice's maximum less the whole's
     factor: ir.Value  #: exp(below), by which the slice's terms are multiplied
 
@@ -81,6 +85,9 @@ class Combining:
             case "fuse.online_softmax":
                 whole = self._softmax(slice_top=pieces[0], slice_total=pieces[1])
                 return [whole.top, whole.total]
+            case "fuse.online_dot":
+                whole = self._softmax(slice_top=pieces[1], slice_total=pieces[2])
+                return [self._weighted(pieces[0], whole), whole.top, whole.total]
             case "fuse.online_expectation":
                 signs = list(ir.DenseI64ArrayAttr(op.attributes["signs"]))
                 softmaxes = [(pieces[1 + 2 * k], pieces[2 + 2 * k]) for k in range(len(signs))]
@@ -135,7 +142,16 @@ class Combining:
         below = part.float_op("arith.subf", slice_top, top)
         factor = part.float_op("math.exp", below)
         total = self._fold("sum", part.float_op("arith.mulf", kept, factor))
-        return _Softmax(top, total, kept, below, factor)
+        return _Softmax(top, total, empty, kept, below, factor)
+
+    def _weighted(self, sums: ir.Value, whole: _Softmax) -> ir.Value:
+        """Sums of what exponentials multiply.  Those of an empty slice are NaN, and add nothing beside other
+        slices; those of a row of empty slices are NaN.
+        """
+        part, element = self.part, sums.type
+        zero = part.constant(ir.FloatAttr.get(element, 0.0))
+        kept = part.create("arith.select", [element], [whole.empty, zero, sums]).results[0]
+        return self._fold("sum", part.float_op("arith.mulf", kept, whole.factor))
 
     def _expectation(
         self, signs: list[int], value: ir.Value, softmaxes: Sequence[tuple[ir.Value, ir.Value]]
@@ -164,8 +180,8 @@ def neutrals(op: ir.Operation) -> list[ir.Attribute]:
     values = [_neutral(kind, op.operands[0].type)]
     if op.name == "fuse.argreduce":
         values.append(ir.IntegerAttr.get(op.operands[1].type, (1 << 63) - 1))
-    if op.name == "fuse.dot":
-        values.append(_neutral(kind, op.operands[1].type))
+    if op.name in PRODUCTS:
+        values.append(_neutral("sum", op.operands[1].type))
     return values
 
 

@@ -58,7 +58,8 @@ def reason_to_sum(shape: KernelShape, op: ir.Operation) -> Summed | None:
     if op.name == ONLINE_DOT:  # ``derive-cascades`` makes it of tiles only
         return None
     rows, columns = (shape.points(tuple(side)) for side in _sides(shape, op))
-    if min(rows, columns) <= FEW and not _alone(shape) and not _ends_chain(shape, op, rows, columns):
+    of_tiles = _scores(shape) or _alone(shape) or _ends_chain(shape, op, rows, columns)
+    if min(rows, columns) <= FEW and not of_tiles:
         return Summed("few-rows", f"{rows} rows and {columns} columns: at most {FEW} of one of them")
     first, second, made = (str(v.type) for v in (*op.operands, *op.results))
     if first != second or first in _SUMMED or ACCUMULATORS.get(first) != made:
@@ -119,6 +120,13 @@ def _alone(shape: KernelShape) -> bool:
     products, kernel = shape.kernel.products, shape.kernel
     alone = len(kernel.reductions) == len(products) <= _MOST_PRODUCTS and not kernel.scans
     return alone and all(weights_of(shape, op) for op in products)
+
+
+def _scores(shape: KernelShape) -> bool:
+    """Whether the products of a kernel end in a softmax whose exponentials are multiplied: bytes of keys
+    bound them where there are few rows.
+    """
+    return any(op.name == ONLINE_DOT for op in shape.kernel.products)
 
 
 def _ends_chain(shape: KernelShape, op: ir.Operation, rows: int, columns: int) -> bool:

@@ -96,10 +96,11 @@ def _looped_columns(t: PlacedForm, products: Sequence[FusedProduct]) -> frozense
     plan = t.plan
     reducing = {i.member for i in plan.instances if plan.members[i.member].summary.crossings}
     whole = frozenset[str]().union(*(p.kept | p.over for p in products))
-    rows = _rows(t, products)
-    if len(reducing) != 1 or not rows or not plan.parallel <= whole:
+    if len(reducing) != 1 or not plan.parallel <= whole:
         return _NONE
-    return whole - rows - frozenset[str]().union(*(p.kept.difference(*p.sides) for p in products))
+    return (
+        whole - _rows(t, products) - frozenset[str]().union(*(p.kept.difference(*p.sides) for p in products))
+    )
 
 
 def _product(plan: FusionPlan, instance: Instance, x: Crossing) -> FusedProduct:

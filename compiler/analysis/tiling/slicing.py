@@ -8,7 +8,9 @@ from ...base.dataclass import dataclass
 from ...cost.hardware import Hardware
 from ...cost.slots import LOAD, slots
 from ...index import Expr, const
+from ...ir.contractions import ONLINE_DOT
 from ...ir.kernel import Access, over
+from ...ir.layout import ELEMENT_BYTES
 from ...ir.reductions import REDUCTION_OPS
 from ...ir.sizes import floor_power
 from ...mlir import ir
@@ -29,6 +31,9 @@ _SLICE_SLOTS = 256 * 1024
 _MANY, _FEW, _STORING = 8, 2, 24
 #: A slice of products sums at least so many: the first loads and the results take as long as some of them.
 _PRODUCT_POINTS = 512
+#: A slice of the columns of a cascade has at least so many.  Programs for each multiprocessor that a split
+#: aims at; and how many times the bytes of sums, which slices write and a kernel reads, slices read.
+_COLUMNS, _CASCADES, _TIMES_SUMS = 128, 2, 4
 #: Rows that are enough to be shared by all programs, when rows and columns are reduced together.
 _ENOUGH = 256
 
@@ -62,20 +67,24 @@ def plan_slices(shape: KernelShape, hardware: Hardware) -> Slicing | NotSliced |
     if not kernel.reductions:
         return None
     products = bool(kernel.products)
+    cascade = _cascade(shape)
     programs = max(1, _programs_of_products(shape, hardware) if products else _programs(shape))
     if programs >= (hardware.sm_count if products else hardware.full_grid):
         return None
     crossed = _candidate(shape)
     if crossed is None:
         return None
-    if products and len(shape.reduced_classes) > 1:
+    if products and len(shape.reduced_classes) > 1 and cascade is None:
         return NotSliced("overlap", "what is computed of its products is reduced in the same program")
     if programs * 2 >= hardware.full_grid and _reads_again_from_cache(shape, crossed, hardware):
         return None
     if {d for op in kernel.scans for d in over(op)} & set(crossed):
         return NotSliced("scan", f"a scan crosses {list(crossed)} too")
     points, walks = shape.points(crossed), _walks(shape, crossed)
-    if products:
+    if cascade is not None:
+        least = max(_COLUMNS, _TIMES_SUMS * cascade.sum_bytes // max(1, cascade.column_bytes))
+        wanted = min(_CASCADES * hardware.sm_count // programs, points // least)
+    elif products:
         wanted = min(hardware.sm_count // programs, points // _PRODUCT_POINTS)
     elif walks:
         wanted = _walk_shares(shape, crossed, programs, hardware) // programs
@@ -111,6 +120,29 @@ def plan_slices(shape: KernelShape, hardware: Hardware) -> Slicing | NotSliced |
         return Slicing(dim, -(-whole // length), const(length), False, crossed, reductions, programs)
     count = floor_power(count)
     return Slicing(dim, count, (extent + (count - 1)).floordiv(count), False, crossed, reductions, programs)
+
+
+@dataclass(frozen=True)
+class _Cascade:
+    """A kernel that goes through columns, which a softmax weighs.  Bytes of all that is read for one column,
+    and of the sums of one slice, written and read.
+    """
+
+    column_bytes: int
+    sum_bytes: int
+
+
+def _cascade(shape: KernelShape) -> _Cascade | None:
+    """None of a kernel whose one reduction along columns is no ``fuse.online_dot``."""
+    kernel = shape.kernel
+    found = [op for op in kernel.products if op.name == ONLINE_DOT]
+    if len(found) != 1 or len(kernel.reductions) != len(kernel.products):
+        return None
+    columns = over(found[0])
+    read = [(a, kernel.op_dims[a.op]) for a in kernel.loads if {*columns} <= kernel.op_dims[a.op]]
+    outer = (shape.points(tuple(dims - {*columns})) * shape.element_bytes(a) for a, dims in read)
+    sums = sum(shape.points(tuple(kernel.value_dims[v])) for v in found[0].results)
+    return _Cascade(sum(outer), 2 * ELEMENT_BYTES["f32"] * sums)
 
 
 def _walks(shape: KernelShape, crossed: tuple[str, ...]) -> bool:

@@ -97,7 +97,10 @@ class TileProducts(TileAccesses):
         place = self._place_of(op)
         for result in op.results:
             value = self.framed[place].values[result]
+            axes = {i for i, extent in zip(place, shape_of(value), strict=False) if extent > 1}
             for frame in self.frames.results.get(op, ()):
+                if not axes <= {*frame}:  # another result is wanted there
+                    continue
                 values = self.framed[frame].values if frame else self.values
                 values[result] = self._moved(value, place, frame)
 

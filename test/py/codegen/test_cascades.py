@@ -182,6 +182,59 @@ def test_scores_that_are_the_sum_of_two_products() -> None:
     assert_derived(check(split, q, k, drawn(2, HEADS, ROWS, 16), drawn(2, 1, KEYS, 16), v, **FORCED))
 
 
+def one_query(q: Tensor, k: Tensor, v: Tensor, lengths: Tensor) -> Tensor:
+    s = 20 * torch.tanh(scores(q, k) / 20)
+    seen = torch.arange(k.shape[2]) < lengths[:, None]
+    return s.masked_fill(~seen[:, None, None], -math.inf).softmax(-1) @ v
+
+
+def quantised_cache(q: Tensor, k: Tensor, v: Tensor, k_scales: Tensor, v_scales: Tensor) -> Tensor:
+    k, v = k.to(q.dtype) * k_scales, v.to(q.dtype) * v_scales
+    k, v = (x.repeat_interleave(q.shape[1] // x.shape[1], 1) for x in (k, v))
+    return scores(q, k).softmax(-1) @ v
+
+
+def guesses(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+    s = scores(q, k)
+    i, j = positions(s)
+    i = i + k.shape[2] - q.shape[2]
+    return torch.where((j <= i) & (i - j < 200), s, -math.inf).softmax(-1) @ v
+
+
+def bytes_of(*sizes: int) -> Tensor:
+    return (30 * drawn(*sizes)).to(torch.int8)
+
+
+#: A few queries and 500 keys: of a sequence of no key, of slices of which all keys are hidden.
+DECODING: dict[str, tuple[Callable[..., Tensor], list[Tensor]]] = {
+    "one query, lengths": (one_query, [*factors(1, 500, 32, 32), torch.tensor([0, 130])]),
+    "cache in bytes": (
+        quantised_cache,
+        [
+            drawn(2, HEADS, 3, 32),
+            *(bytes_of(2, 2, 500, 32) for _ in range(2)),
+            *(drawn(2, 2, 500, 1).abs() / 30 for _ in range(2)),
+        ],
+    ),
+    "guesses": (guesses, factors(5, 521, 32, 16)),
+}
+
+
+@pytest.mark.parametrize("name", DECODING)
+def test_a_few_queries_split_the_keys(name: str) -> None:
+    function, args = DECODING[name]
+    compiled = Compiled(function, FORCED)
+    found, eager = compiled(*args), function(*args)
+    exact = function(*(a.double() if a.is_floating_point() else a for a in args))
+    assert torch.equal(found.isnan(), exact.isnan())
+    errors = [(x.double() - exact).nan_to_num().norm() for x in (found, eager)]
+    assert errors[0] <= 1.05 * errors[1]
+    [graph] = compiled.graphs
+    assert [rule for rule, _ in refusals(graph)] == ["cascade"]
+    assert (graph.launches_after, graph.externs) == (2, 0)
+    assert "split" in [r.rule for r in graph.remarks.items if r.pass_name == "split-reductions"]
+
+
 def test_a_product_is_of_one_chain() -> None:
     def layers(x: Tensor, a: Tensor, b: Tensor, c: Tensor) -> Tensor:
         return torch.relu(torch.relu(x @ a) @ b) @ c
