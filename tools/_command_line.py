@@ -144,6 +144,11 @@ def parser() -> argparse.ArgumentParser:
         default="order",
         help="of remarks; cost: only missed fusions, those first that would save most time by estimate",
     )
+    group(
+        "--report",
+        metavar="FILE",
+        help="write a page for a browser: launches, missed fusions, memory, time (docs/report.md)",
+    )
     group("--fuse-print-dependences", action="store_true", help="print to stderr what must run before what")
     group(
         "--fuse-print-estimates",

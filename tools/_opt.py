@@ -11,6 +11,7 @@ from typing import cast
 from ..compiler.analysis.cost.estimate import estimates_text
 from ..compiler.analysis.program.overlap import overlap_text
 from ..compiler.base.errors import CompileError
+from ..compiler.base.options import OptionError
 from ..compiler.mlir import ir
 from ..compiler.report.dependences_text import dependences_text
 from ..compiler.report.user_kernels_text import user_kernels_text
@@ -25,6 +26,7 @@ from ._completion import complete
 from ._exit import FAILED, OK, USAGE, UsageError, ended, say, write_out
 from ._expectations import ExpectationError, expectations, unmet
 from ._observers import PrintIR, Watcher, WriteReproducer
+from ._report import check_report, write_report
 from ._reproducer import NotAReproducer, read_reproducer
 from ._session import PartOutcome, PrintStyle, Session
 from ._source import SEPARATOR, Source, read, split
@@ -72,6 +74,11 @@ def _run(options: argparse.Namespace, flags: list[str]) -> int:
             _write(options, outputs)
         except OSError as error:
             return say(f"fuse-opt: error: cannot write '{options.output}': {error}", FAILED)
+    if options.report and all(good):
+        try:
+            write_report(options, source.name, outcomes)
+        except OptionError as error:
+            return say(f"fuse-opt: error: {error}", FAILED)
     if options.timing:
         session.timing.seconds = perf_counter() - start
         sys.stderr.write(session.timing.report())
@@ -167,6 +174,8 @@ def _watch(session: Session, options: argparse.Namespace) -> None:
 
     if options.reproducer:
         _check_reproducer(options)
+    if options.report:
+        check_report(options)
     if options.dump_dir:
         _make_empty(options.dump_dir)
 

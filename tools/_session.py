@@ -3,6 +3,7 @@
 import traceback
 from collections.abc import Callable, Sequence
 from dataclasses import field, replace
+from time import perf_counter
 
 from ..compiler.base.dataclass import dataclass
 from ..compiler.base.diagnostics import Diagnostic, Diagnostics, Position, collecting, position_of_text
@@ -41,6 +42,8 @@ class PartOutcome:
     output: str | None = None
     ok: bool = False
     analyses: list[str] = field(default_factory=list)  #: output of the requested analyses of the result
+    module: ir.Module | None = None  #: the result, where there is one
+    timing: Timing = field(default_factory=lambda: Timing("part"))
 
 
 @dataclass
@@ -67,18 +70,27 @@ class Session:
     def run(self, source: Source, number: int = 0) -> PartOutcome:
         """Processes one part.  Errors in the input or a pass are not raised, but stored in the outcome."""
         outcome = PartOutcome()
-        with self.timing.measured("Context"):
+        start = perf_counter()
+        try:
+            self._process(source, number, outcome)
+        finally:
+            outcome.timing.seconds = perf_counter() - start
+            self.timing.include(outcome.timing)
+        return outcome
+
+    def _process(self, source: Source, number: int, outcome: PartOutcome) -> None:
+        with outcome.timing.measured("Context"):
             context = make_context()
         context.allow_unregistered_dialects = self.allow_unregistered
         try:
-            with self.timing.measured("Parser"):
+            with outcome.timing.measured("Parser"):
                 module = parse(source, context, outcome.diagnostics)
         except ParseError as error:
             _ensure_error(outcome, str(error), start_of(source))
-            return outcome
+            return
         except Exception as error:  # the parser runs the rules of single ops, which may raise
             self._bug("the parser", error, start_of(source), outcome)
-            return outcome
+            return
         with collecting(context, outcome.diagnostics):
             outcome.ok = self._verified(module, source, outcome) and self._run_passes(module, number, outcome)
             if outcome.ok and self.roundtrip:
@@ -88,13 +100,13 @@ class Session:
         if outcome.ok:
             outcome.ok = self._analysed(module, outcome)
         if outcome.ok:
-            with self.timing.measured("Output"):
+            with outcome.timing.measured("Output"):
                 outcome.output = self.style.text(module)
-        return outcome
+            outcome.module = module
 
     def _verified(self, module: ir.Module, source: Source, outcome: PartOutcome) -> bool:
         try:
-            with self.timing.measured("Verifier"):
+            with outcome.timing.measured("Verifier"):
                 check(module, source, outcome.diagnostics)
         except (VerificationError, ir.MLIRError) as error:
             _ensure_error(outcome, str(error), module.operation.location)
@@ -132,7 +144,7 @@ class Session:
             return False
         finally:
             for time in manager.times:
-                self.timing.add(time.name, time.run + time.verify).add("verify", time.verify)
+                outcome.timing.add(time.name, time.run + time.verify).add("verify", time.verify)
         for watcher in watchers:
             watcher.finished()
         return True

@@ -77,6 +77,11 @@ class Timing:
         part.seconds += seconds
         return part
 
+    def include(self, other: "Timing") -> None:
+        """Adds the parts of another."""
+        for part in other.parts.values():
+            self.add(part.name, part.seconds).include(part)
+
     @contextmanager
     def measured(self, name: str) -> Iterator[None]:
         """Adds the time that the block, a stage, takes to a part."""

@@ -202,7 +202,6 @@ def _add_to_report(compiled: CompiledGraph, options: Options, path: str | Path) 
         compiled.remarks,
         compiled.timing.tree(),
         hardware,
-        launches_before=compiled.launches_before,
         cached=compiled.cached,
         source=compiled.source,
         kernels=told,

@@ -5,6 +5,7 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from types import MappingProxyType
 from typing import Any
 
 from ...base.launch import Launch, line_text
@@ -26,12 +27,11 @@ def graph_data(
     timing: Mapping[str, Any],
     hardware: Hardware,
     *,
-    launches_before: int,
-    cached: bool,
-    source: str,
-    kernels: Mapping[str, Mapping[str, Any]],
+    cached: bool = False,
+    source: str = "",
+    kernels: Mapping[str, Mapping[str, Any]] = MappingProxyType({}),
 ) -> dict[str, Any]:
-    """One graph.  name: "inference", "forward" or "backward".  module: at any level.  timing: as
+    """One graph.  name: "inference", "forward" or "backward", or a file.  module: at any level.  timing: as
     ``Timing.tree``.  source: the plan's Python.  kernels: of each compiled kernel, by name, warps, bytes of
     shared memory and of stack a thread, and its PTX.  Times are microseconds by estimate on ``hardware``.
     """
@@ -40,7 +40,6 @@ def graph_data(
     return {
         "name": name,
         "hardware": hardware.name,
-        "launches_before": launches_before,
         "cached": cached,
         "launches": [_launch(number, schedule, hardware) for number in range(len(schedule.rows))],
         "buffers": [
@@ -52,7 +51,7 @@ def graph_data(
         "timing": timing,
         "functions": dict(_functions(module, "")),
         "source": source,
-        "kernels": kernels,
+        "kernels": {**kernels},
     }
 
 

@@ -18,9 +18,8 @@ from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
-import torch
-
 from ...base.options import OptionError
+from ...base.versions import distribution
 from ..rank import rank_in_job
 from .data import VERSION
 
@@ -35,23 +34,21 @@ _PACKED: dict[Path, list[str]] = defaultdict(list)
 _LOCK = threading.Lock()
 
 
-def place_of(path: str | Path) -> Path:
-    """Where this process writes its page.  Raises ``OptionError`` where something is there that is no report,
-    or no file can be made.
+def place_of(path: str | Path, asked: str = "option 'report'") -> Path:
+    """Where this process writes its page.  asked: by what, for errors.  Raises ``OptionError`` where there is
+    something that is no report, or no file can be made.
     """
     place = Path(path).absolute()
     rank = rank_in_job()
     if rank is not None:
         place = place.with_name(f"{place.stem}-rank{rank}{place.suffix}")
     if not place.parent.is_dir():
-        raise OptionError(f"option 'report': there is no folder '{place.parent}'")
+        raise OptionError(f"{asked}: there is no folder '{place.parent}'")
     try:
         if place.is_symlink() or (place.exists() and not _is_ours(place)):
-            raise OptionError(
-                f"option 'report': '{place}' is not a report of fuse-mlir and stays: name another file"
-            )
+            raise OptionError(f"{asked}: '{place}' is not a report of fuse-mlir and stays: name another file")
     except OSError as error:
-        raise OptionError(f"option 'report': cannot read '{place}': {error.strerror}") from None
+        raise OptionError(f"{asked}: cannot read '{place}': {error.strerror}") from None
     return place
 
 
@@ -64,6 +61,11 @@ def add_graph(path: str | Path, graph: Mapping[str, Any]) -> None:
         place = place_of(path)
         _PACKED[place].append(packed)
         _write(place, _page(_PACKED[place]))
+
+
+def write_page(place: Path, graphs: Sequence[Mapping[str, Any]]) -> None:
+    """Writes a page whole or not at all.  Raises ``OptionError``."""
+    _write(place, page(graphs))
 
 
 def page(graphs: Sequence[Mapping[str, Any]]) -> str:
@@ -88,10 +90,16 @@ def _packed(graph: Mapping[str, Any]) -> str:
 
 
 def _page(packed: Sequence[str]) -> str:
-    head = json.dumps({"version": VERSION, "versions": {"torch": torch.__version__}})
+    head = json.dumps({"version": VERSION, "versions": _versions()})
     data = [f'<script type="application/json" id="data">{head}</script>']
     data += [f'<script type="application/gzip" class="graph">{graph}</script>' for graph in packed]
     return MARK + _template().replace("@DATA@", "\n".join(data))
+
+
+def _versions() -> dict[str, str]:
+    """Of what the compiler uses."""
+    installed = {name: distribution(name) for name in ("torch", "Triton")}
+    return {name: found.version for name, found in installed.items() if found is not None}
 
 
 @cache
@@ -110,7 +118,7 @@ def _write(place: Path, text: str) -> None:
         beside.write_text(text, encoding="utf-8")
         os.replace(beside, place)
     except OSError as error:
-        raise OptionError(f"option 'report': cannot write '{place}': {error.strerror}") from None
+        raise OptionError(f"cannot write the report '{place}': {error.strerror}") from None
     finally:
         beside.unlink(missing_ok=True)
 

@@ -54,17 +54,7 @@ def test_all_graphs_of_a_process_are_in_one_page(tmp_path):
 
 
 def test_a_graph_that_torch_runs_as_a_whole_has_no_launch():
-    data = graph_data(
-        "forward",
-        empty_module(),
-        Remarks(),
-        {"seconds": 0.0},
-        hardware_named("generic"),
-        launches_before=0,
-        cached=False,
-        source="",
-        kernels={},
-    )
+    data = graph_data("forward", empty_module(), Remarks(), {"seconds": 0.0}, hardware_named("generic"))
     assert data["launches"] == data["buffers"] == data["missed"] == []
 
 
