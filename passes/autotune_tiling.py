@@ -29,7 +29,7 @@ from typing import ClassVar
 from ..compiler.analysis.tiling.candidates import kernel_key
 from ..compiler.base.dataclass import dataclass
 from ..compiler.base.remarks import Remarks
-from ..compiler.ir.decisions import ChosenTile, note_tile
+from ..compiler.ir.chosen_tiles import ChosenTile, note_tile
 from ..compiler.ir.kernel import Kernel, is_kernel, is_tiled, string
 from ..compiler.ir.tile import Tile
 from ..compiler.mlir import ir

@@ -6,9 +6,12 @@ from ..compiler.analysis.contraction.arguments import NotAProduct
 from ..compiler.analysis.contraction.choice import Offers
 from ..compiler.analysis.contraction.product import Product
 from ..compiler.analysis.contraction.surroundings import Surroundings
+from ..compiler.analysis.program.provenance import node_names
 from ..compiler.base.dataclass import dataclass
+from ..compiler.base.launch import ProductChoice
 from ..compiler.base.options import Products
 from ..compiler.base.remarks import Remarks
+from ..compiler.ir.choices import note_choice
 from ..compiler.ir.kernel import CASCADE, WIDE, string
 from ..compiler.ir.sizes import hints_of
 from ..compiler.ir.storage import device_of
@@ -143,6 +146,7 @@ class ChooseLibraries(AnalysisPass):
                     self.name, "missed", "form", f"@{name} is the library's: {product}",
                     ops=(name,), locations=(str(call.location),),
                 )  # fmt: skip
+                note_choice(call, ProductChoice("form", tuple(node_names(call.location))))
                 continue
             choice = offers.of(product, chain)
             said = "becomes a kernel" if choice.generated else f"is the library's: {choice.why}"
@@ -150,6 +154,7 @@ class ChooseLibraries(AnalysisPass):
                 self.name, "passed" if choice.generated else "missed", choice.rule, f"@{name} {said}",
                 ops=(name,), locations=(str(call.location),), **choice.numbers,
             )  # fmt: skip
+            note_choice(call, choice.noted(node_names(call.location)))
             if choice.generated:
                 kernel = product_kernel(program, symbols, known, call, callee, product)
                 if self.products == "auto" and choice.rule != "short":

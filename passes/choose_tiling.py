@@ -43,7 +43,7 @@ from ..compiler.analysis.tiling.choice import NoTiling
 from ..compiler.analysis.tiling.rules import choose
 from ..compiler.base.dataclass import dataclass
 from ..compiler.base.remarks import Remarks
-from ..compiler.ir.decisions import ChosenTile, note_tile
+from ..compiler.ir.chosen_tiles import ChosenTile, note_tile
 from ..compiler.ir.kernel import Kernel, is_kernel, is_tiled, string
 from ..compiler.ir.sizes import hints_of
 from ..compiler.ir.storage import functions_of

@@ -13,6 +13,7 @@ from ..compiler.base.remarks import Remarks
 from ..compiler.codegen.combined_kernel import CombinedKernel, Form
 from ..compiler.cost.hardware import Hardware
 from ..compiler.index import parse
+from ..compiler.ir.choices import join_choices
 from ..compiler.ir.kernel import argument_attributes, is_tiled, is_users, strings
 from ..compiler.ir.layout import TensorSpec
 from ..compiler.ir.sizes import estimate, hints_of
@@ -264,6 +265,7 @@ class _Rewriter:
             loc=ir.Location.fused([node.op.location for node in calls]),
             ip=ir.InsertionPoint(last),
         )
+        join_choices(call, (node.op for node in calls))
         self.program.callers[name] += 1
         results = iter(call.results)
         for node in calls:

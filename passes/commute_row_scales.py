@@ -84,14 +84,14 @@ class CommuteRowScales(AnalysisPass):
             cost = around.cost(product)
             if unmeasured(product, replace(cost, reduced=False), hardware) is not None:
                 continue
-            kernel_us, library_us = _estimates(product, found, cost, around, hardware)
-            fires = kernel_us <= margin(library_us, hardware) * library_us
+            kernel_us, call_us = _estimates(product, found, cost, around, hardware)
+            fires = kernel_us <= margin(call_us, hardware) * call_us
             said = "multiplies rows before they are scaled" if fires else "multiplies scaled rows"
             name = callee_name(call)
             remarks.add(
                 self.name, "passed" if fires else "missed", "kernel" if fires else "library",
                 f"@{name} {said}", ops=(name,), locations=(str(call.location),),
-                kernel_us=round(kernel_us, 2), library_us=round(library_us, 2),
+                kernel_us=round(kernel_us, 2), call_us=round(call_us, 2),
             )  # fmt: skip
             if fires:
                 rows = product.values["left"]

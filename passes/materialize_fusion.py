@@ -7,6 +7,7 @@ from ..compiler.analysis.fusion.graph import GroupGraph
 from ..compiler.analysis.fusion.plan import FusionPlan, Refusal
 from ..compiler.base.dataclass import dataclass
 from ..compiler.base.remarks import Remarks
+from ..compiler.ir.choices import join_choices
 from ..compiler.ir.storage import functions_of
 from ..compiler.mlir import ir
 from .analysis_manager import Analyses, AnalysisManager
@@ -158,6 +159,7 @@ def _merge(
         loc=made.kernel.location,
         ip=ir.InsertionPoint(place.end),
     )
+    join_choices(call, (node.op for node in nodes))
     program.callers[place.name] = 1
     _replace(program, graph, nodes, dict(zip(made.kept, call.results, strict=True)), call)
     return made.kernel

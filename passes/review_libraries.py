@@ -3,15 +3,15 @@
 from collections.abc import Mapping
 from typing import ClassVar, Literal
 
-from ..compiler.analysis.contraction.choice import ProductChoice, reviewed
+from ..compiler.analysis.contraction.choice import Review, Timed
+from ..compiler.analysis.contraction.product import Product
 from ..compiler.analysis.contraction.surroundings import GroupSurroundings
 from ..compiler.analysis.fusion.graph import GroupGraph
 from ..compiler.analysis.fusion.measured import Measurement, PairKeys
 from ..compiler.analysis.program.provenance import node_names
 from ..compiler.base.dataclass import dataclass
 from ..compiler.base.remarks import Remarks
-from ..compiler.cost.hardware import Hardware
-from ..compiler.ir.decisions import note_estimated
+from ..compiler.ir.choices import CHOICE, note_choice
 from ..compiler.ir.kernel import INSTEAD, string
 from ..compiler.ir.sizes import hints_of
 from ..compiler.ir.views import root_of
@@ -23,9 +23,6 @@ from .helpers.fusing import measurements_of
 from .helpers.library_call import LibraryCall
 from .helpers.program import Program
 from .pass_base import AnalysisPass, Numerics, hardware_of
-
-#: Why a kernel goes back, whatever is estimated.
-_MEASURED, _SPILLED = "was measured to take longer", "takes more registers or shared memory than there are"
 
 
 @dataclass(frozen=True)
@@ -61,8 +58,8 @@ class ReviewLibraries(AnalysisPass):
     too, where its group computes what it would have refused in front of the product: more than casts of what
     another kernel made, or a concatenation with which a block reads two tensors.
 
-    Remarks, with both figures: ``passed: library`` where a kernel goes back, ``analysis: kernel`` where it
-    stays.
+    What was decided is ``fuse.choice`` of the call, and a remark: ``passed`` where a kernel goes back,
+    ``analysis`` where it stays, with the rule that decided, ``kernel_us`` and ``call_us``.
 
     A product stays a kernel, unseen, where its group has another product that reads what is made of it, or of
     which it reads what is made: no memory lies between the two (remark ``analysis: chain``).
@@ -72,12 +69,12 @@ class ReviewLibraries(AnalysisPass):
     took.  ``fuse.instead`` is erased from all kernels.
 
     ``fusions`` is the table that the fusing passes read.  Where it names the group of a product, what was
-    measured decides, and the remark has the figures ``us_together``, of the kernel of the group, and
-    ``us_apart``, of the call and the kernels around it.  With ``back=all`` every kernel goes back that can.
+    measured decides (rule ``measured``): ``kernel_us`` is of the kernel of the group then, and ``call_us`` of
+    the call and the kernels around it.  With ``back=all`` every kernel goes back that can.
 
     ``spilled`` lists FX nodes whose kernel took more registers or shared memory than there are with each tile
     that was tried, which is known once Triton has compiled it.  Products among them go back whatever is
-    estimated, unless they were measured.
+    estimated (rule ``spilled``), unless they were measured.
 
     Raises PassError on an unknown ``hardware``, and on a table that cannot be read.
     """
@@ -91,15 +88,15 @@ class ReviewLibraries(AnalysisPass):
     spilled: tuple[str, ...] = ()
 
     def run_with(self, module: ir.Module, remarks: Remarks, analyses: AnalysisManager) -> None:
-        hardware = hardware_of(self.hardware, self, module)
+        review = Review(hardware_of(self.hardware, self, module), self.back)
         measured = measurements_of(self.name, self.fusions, module)
         program = analyses.get(Program)
         replacing = [f for f in program.functions.values() if INSTEAD in f.attributes]
         if not replacing:
             return
         keys = group_keys(analyses.get(GroupGraph)) if measured else {}
-        found = {call: measured[key] for call, key in keys.items() if key in measured}
-        back = self._losers(program, hardware, found, remarks)
+        timed = {call: _timed(measured[key]) for call, key in keys.items() if key in measured}
+        back = self._losers(program, review, timed, remarks)
         dissolved = {call.attributes["fuse.group"] for call in back if "fuse.group" in call.attributes}
         for call in program.calls() if dissolved else ():
             if "fuse.group" in call.attributes and call.attributes["fuse.group"] in dissolved:
@@ -116,44 +113,30 @@ class ReviewLibraries(AnalysisPass):
             self._fuse_again(module, remarks, analyses)
 
     def _losers(
-        self,
-        program: Program,
-        hardware: Hardware,
-        measured: Mapping[ir.Operation, Measurement],
-        remarks: Remarks,
+        self, program: Program, review: Review, timed: Mapping[ir.Operation, Timed], remarks: Remarks
     ) -> list[ir.Operation]:
         """The calls of kernels that go back."""
         chained = _chained(program, hints_of(program.main))
-        found, estimated_nodes = [], set[str]()
-        for call, choice in reviewed_products(program, hardware).items():
-            known = measured.get(call)
-            name = string(program.callee(call).attributes["sym_name"])
-            if call in chained and known is None and self.back != "all":
-                remarks.add(
-                    self.name, "analysis", "chain",
-                    f"@{name} stays a kernel, with another product of its group",
-                    ops=(name,), locations=(str(call.location),),
-                )  # fmt: skip
-                continue
-            spilled = not set(node_names(call.location)).isdisjoint(self.spilled)
-            loses, numbers, why = not choice.generated, choice.numbers, choice.why
-            if known is not None:
-                loses, numbers, why = known.refusal is not None, dict(known.numbers), _MEASURED
-            elif spilled:
-                loses, why = True, _SPILLED
-            elif self.back == "all":
-                loses, why = True, why or "is not wanted"
-            becomes = f"goes back to the library: a kernel of its group {why}"
-            remarks.add(
-                self.name, "passed" if loses else "analysis", "library" if loses else "kernel",
-                f"@{name} {becomes if loses else 'stays a kernel'}",
-                ops=(name,), locations=(str(call.location),), **numbers,
+        found, spilled = [], set(self.spilled)
+        for call, (product, around) in reviewed_products(program).items():
+            nodes = tuple(node_names(call.location))
+            choice = review.of(
+                product, around, timed=timed.get(call), chained=call in chained,
+                spilled=not spilled.isdisjoint(nodes),
             )  # fmt: skip
-            if loses:
+            name = string(program.callee(call).attributes["sym_name"])
+            if not choice.generated:
+                becomes = f"goes back to the library: a kernel of its group {choice.why}"
                 found.append(call)
-            elif known is None:
-                estimated_nodes.update(node_names(call.location))
-        note_estimated(program.module, estimated_nodes)
+            else:
+                beside = ", with another product of its group" if choice.rule == "chain" else ""
+                becomes = f"stays a kernel{beside}"
+            remarks.add(
+                self.name, "analysis" if choice.generated else "passed", choice.rule, f"@{name} {becomes}",
+                ops=(name,), locations=(str(call.location),), **choice.numbers,
+            )  # fmt: skip
+            if choice.rule != "chain" or CHOICE not in call.attributes:  # a chain was weighed as a whole
+                note_choice(call, choice.noted(nodes, revocable=choice.rule == "kernel"))
         return found
 
     def _fuse_again(self, module: ir.Module, remarks: Remarks, analyses: AnalysisManager) -> None:
@@ -164,16 +147,15 @@ class ReviewLibraries(AnalysisPass):
         remarks.items += [remark for remark in new.items if remark not in said]
 
 
-def reviewed_products(program: Program, hardware: Hardware) -> dict[ir.Operation, ProductChoice]:
-    """The calls of kernels that could go back, in order."""
+def reviewed_products(program: Program) -> dict[ir.Operation, tuple[Product, GroupSurroundings]]:
+    """By the calls of kernels that could go back, in order: their product, and what is around it."""
     facts, hints = program.facts(), hints_of(program.main)
     found = {}
     for call in program.calls():
         library = LibraryCall.of(program, call, facts)
         if library is not None:
             group = call.attributes.get("fuse.group", None)
-            around = GroupSurroundings(program.functions, hints, group)
-            found[call] = reviewed(library.product, around, hardware)
+            found[call] = (library.product, GroupSurroundings(program.functions, hints, group))
     return found
 
 
@@ -184,6 +166,12 @@ def group_keys(graph: GroupGraph) -> dict[ir.Operation, str]:
         n for n in graph.summaries if INSTEAD in (graph.deps.nodes[n].callee or graph.deps.main).attributes
     ]
     return {graph.deps.nodes[n].op: keys(graph.members[graph.group_of[n]]) for n in products}
+
+
+def _timed(measured: Measurement) -> Timed:
+    numbers = dict(measured.numbers)
+    slower = measured.refusal is not None
+    return Timed(numbers.get("us_together"), numbers.get("us_apart"), slower)
 
 
 def _chained(program: Program, hints: Mapping[str, int]) -> set[ir.Operation]:

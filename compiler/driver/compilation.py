@@ -22,8 +22,8 @@ from ..codegen.launches import KernelSource, kernel_sources
 from ..cost.devices import hardware_named
 from ..frontend.importer.importer import ImportedGraph, import_graph
 from ..fx.saved_strides import result_strides
+from ..ir.chosen_tiles import take_tiles
 from ..ir.context import make_context
-from ..ir.decisions import take_decisions
 from ..ir.storage import functions_of
 from ..mlir import ir
 from ..rewrites.layouts.choose import choose_layouts
@@ -112,13 +112,12 @@ def _compile_rewritten(request: Request) -> Compilation:
         module = imported.module
         launches_before = kernel_calls(module)
         lowered = lower(request, imported, dump, spilled.names, spilled.back)
-        decided = take_decisions(module)
+        tiles = take_tiles(module)
         ran = launches(module)
         program = _executable(request, imported, ran)
         products = program.products()
         taken = [(program.sources[name].product, kernel.cubin) for name, kernel in products.items()]
-        nodes = _nodes_of_products(program, ran)
-        if request.options.pipeline is not None or not spilled.learn(taken, decided, nodes):
+        if request.options.pipeline is not None or not spilled.learn(taken, tiles, _revocable(program, ran)):
             break
         del request.remarks.items[told:]
     request.remarks.items += spilled.remarks
@@ -143,12 +142,13 @@ def _compile_rewritten(request: Request) -> Compilation:
     )
 
 
-def _nodes_of_products(program: "Executable", calls: Sequence[Launch]) -> dict[str, list[str]]:
-    """The FX nodes that a kernel with products computes in all its calls, by its name."""
-    found: dict[str, list[str]] = {}
+def _revocable(program: "Executable", calls: Sequence[Launch]) -> dict[str, set[str]]:
+    """By the name of a kernel with products, the FX nodes of those that may be the library's after all."""
+    found: dict[str, set[str]] = {}
     for launch in calls:
         if launch.name in program.sources:
-            found.setdefault(program.sources[launch.name].product, []).extend(launch.nodes)
+            nodes = (node for choice in launch.choices if choice.revocable for node in choice.nodes)
+            found.setdefault(program.sources[launch.name].product, set()).update(nodes)
     return found
 
 

@@ -15,13 +15,11 @@ from types import MappingProxyType
 
 from ..base.dataclass import dataclass
 from ..base.remarks import Remark
-from ..ir.decisions import ChosenTile, Decisions
+from ..ir.chosen_tiles import ChosenTile
 from ..runtime.kernels.cubin import ARRAY_BYTES, CompiledCubin
 
 #: Tiles of a kernel that are compiled at most.
 MOST_TILES = 4
-#: No pass noted anything.
-NOTHING = Decisions({}, frozenset())
 
 
 @dataclass(frozen=True)
@@ -62,11 +60,12 @@ class SpilledTiles:
     def learn(
         self,
         found: Iterable[tuple[str, CompiledCubin]],
-        decided: Decisions = NOTHING,
-        nodes: Mapping[str, Sequence[str]] = MappingProxyType({}),
+        tiles: Mapping[str, ChosenTile] = MappingProxyType({}),
+        products: Mapping[str, Set[str]] = MappingProxyType({}),
     ) -> bool:
         """Takes in what was compiled of kernels with products, by their names; whether to lower again.
-        ``decided``: what the passes noted.  ``nodes``: the FX nodes that each kernel computes.
+        ``tiles``: those that passes chose.  ``products``: the FX nodes of a kernel's products that may be the
+        library's after all (``ProductChoice.revocable``).
 
         A launch that combines calls of a kernel has its tile, too: what takes most counts.  A kernel keeps
         the first tile that does not take too much.  Where a tile of which a thread holds less takes as much
@@ -75,11 +74,10 @@ class SpilledTiles:
         """
         most: dict[str, TriedTile] = {}
         for name, cubin in found:
-            tile = TriedTile(cubin.stack, max(0, cubin.shared - self.shared), decided.tiles.get(name))
+            tile = TriedTile(cubin.stack, max(0, cubin.shared - self.shared), tiles.get(name))
             most[name] = max(most.get(name, tile), tile, key=lambda tried: tried.excess)
         again = [self._learn(name, tile) for name, tile in most.items()]
-        products = decided.estimated.difference(self.back)
-        back = {n: products.intersection(nodes.get(n, ())) for n in most if self._takes_too_much(n)}
+        back = {n: products.get(n, set()) - {*self.back} for n in most if self._takes_too_much(n)}
         return self._give_back({name: found for name, found in back.items() if found}) or any(again)
 
     def _learn(self, name: str, tile: TriedTile) -> bool:

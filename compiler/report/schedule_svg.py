@@ -122,7 +122,7 @@ def _row(number: int, row: Row, share: float, seconds: float, held: int, held_sh
     launch, y = row.launch, middle(number)
     cost = f"{amount(launch.estimate.bytes)}, {duration(seconds)}" if launch.estimate else "not estimated"
     where = "\n".join(map(line_text, launch.lines)) or "no line of the program"
-    told = f"{launch.name}\n{', '.join(launch.nodes)}\n{where}\n{cost}"
+    told = "\n".join([launch.name, ", ".join(launch.nodes), where, cost, *map(str, launch.choices)])
     tip = f"<title>{escape(told)}</title>"
     yield f'<text x="8" y="{y + 4}">{escape(clipped(f"{number} {launch.name}", NAMES - 12))}{tip}</text>'
     color = COLORS.get(launch.kind, COLORS["group"])

@@ -14,8 +14,8 @@ from dataclasses import field
 from ..analysis.program.dependences import check_order
 from ..base.dataclass import dataclass
 from ..ir.bytecode import bytecode_of
+from ..ir.chosen_tiles import tiles_of
 from ..ir.contractions import PRECISIONS
-from ..ir.decisions import decisions_of
 from ..ir.kernel import INSTEAD
 from ..ir.nesting import modules_in, nested_modules
 from ..ir.storage import functions_of
@@ -125,7 +125,7 @@ def _raise_if_broken(report: Report) -> None:
 def _verify(module: ir.Module, known: Mapping[Hashable, Callee], report: Report) -> dict[Hashable, Callee]:
     """Checks what is not ``known`` to be right; gives every function of the module."""
     report.check(module.operation, _device, module)
-    report.check(module.operation, _decisions, module)
+    report.check(module.operation, _tiles, module)
     report.check(module.operation, check_names, module.operation.name, module.operation.attributes)
     operations = [op.operation for op in module.body.operations]
     functions = {symbol_name(op): op for op in operations if op.name == "func.func"}
@@ -205,9 +205,9 @@ def _device(module: ir.Module) -> None:
         text_of(module.operation.attributes["fuse.device"], "fuse.device")
 
 
-def _decisions(module: ir.Module) -> None:
+def _tiles(module: ir.Module) -> None:
     try:
-        decisions_of(module)
+        tiles_of(module)
     except ValueError as error:
         raise Broken(str(error)) from None
 

@@ -5,6 +5,7 @@ from dataclasses import field
 
 from ..base.dataclass import dataclass
 from ..index import Expr, parse
+from ..ir.choices import choices_of
 from ..ir.layout import TensorSpec
 from ..mlir import ir
 from .rules import (
@@ -304,6 +305,10 @@ def _call(graph: _Graph, op: ir.Operation) -> None:
     if name not in graph.callees.functions:
         raise Broken(f"calls @{name}, and the module has no such function")
     callee = graph.callees.signature(name, graph.report)
+    try:
+        choices_of(op)
+    except ValueError as error:
+        raise Broken(str(error)) from None
     for number, symbol in callee.defines:
         graph.define(symbol, op.results[number])
     operands = list(op.operands)

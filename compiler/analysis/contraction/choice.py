@@ -1,16 +1,18 @@
-"""What decides whether a product is a kernel or a call of the library.
+"""What decides whether a product is a kernel or a call of the library: all rules, in their order.
 
-A kernel is offered before fusion, where it is estimated to gain by neighbours that it may fuse with
-(``Offers``, which ``choose-libraries`` asks).  Behind fusion the neighbours are known, and the product is
-estimated again (``reviewed``, which ``review-libraries`` asks).  Both compare what ``ContractionPlan`` says:
-``margin`` is the part of the call's time that an offer may take, ``kept`` what a kernel may take that is one
-already.
+``choose-libraries`` asks ``Offers`` before fusion: a kernel is offered where it is estimated to gain by
+neighbours that it may fuse with.  ``review-libraries`` asks ``Review`` behind fusion, when these are known.
+Both compare what ``ContractionPlan`` says: ``margin`` is the part of the call's time that an offer may take,
+``kept`` what a kernel may take that is one already.  What was decided stands in the IR as ``fuse.choice``
+(``ir/choices.py``).
 """
 
 from collections.abc import Iterable
-from dataclasses import field
+from dataclasses import field, replace
+from typing import Literal, NamedTuple
 
 from ...base.dataclass import dataclass
+from ...base.launch import ProductChoice
 from ...base.options import Products
 from ...cost.hardware import Hardware
 from ...index import Facts
@@ -26,25 +28,28 @@ from .surroundings import GroupSurroundings, Surroundings
 
 
 @dataclass(frozen=True)
-class ProductChoice:
+class Decision:
     """Of one product: whether it is a kernel, the rule that decided, and why it is none.
 
-    kernel_us, library_us: estimates of both with what is around them, where there are any.  numbers: what
-    else the rule compared.
+    kernel_us, call_us: of both with what is around them, where they are known.  more: what else the rule
+    compared.
     """
 
     generated: bool
     rule: str
     why: str = ""
     kernel_us: float | None = None
-    library_us: float | None = None
+    call_us: float | None = None
     more: dict[str, float] = field(default_factory=dict)
+
+    def noted(self, nodes: Iterable[str], revocable: bool = False) -> ProductChoice:
+        """As ``fuse.choice`` has it, of a product that comes from these FX nodes."""
+        return ProductChoice(self.rule, tuple(nodes), self.kernel_us, self.call_us, revocable)
 
     @property
     def numbers(self) -> dict[str, float]:
         """As a remark has them."""
-        times = {"kernel_us": self.kernel_us, "library_us": self.library_us}
-        return {name: round(us, 2) for name, us in times.items() if us is not None} | self.more
+        return self.noted(()).numbers | self.more
 
 
 @dataclass(frozen=True)
@@ -75,16 +80,16 @@ class Offers:
             found |= {p.result: cost for p in chain.products if cost.pays}
         return found
 
-    def of(self, product: Product, chain: ChainCost | None) -> ProductChoice:
+    def of(self, product: Product, chain: ChainCost | None) -> Decision:
         """``chain``: of the product, if it is part of one."""
         if chain is not None:
             rule = "cascade" if chain.cascade else "chain"
-            return ProductChoice(True, rule, "", chain.kernel, chain.library)
+            return Decision(True, rule, "", chain.kernel, chain.library)
         unsupported = product.unsupported()
         if unsupported is not None:
-            return ProductChoice(False, *unsupported)
+            return Decision(False, *unsupported)
         if product.is_short and self.products == "auto":
-            return ProductChoice(True, "short", more={"summed": product.size("summed").constant or 0})
+            return Decision(True, "short", more={"summed": product.size("summed").constant or 0})
         around, hardware = self.around, self.hardware
         cost, few = around.cost(product), FewRows.of(product, self.max_rows, around.hints)
         tiled = plan = plan_of(product, cost, around.hints, hardware)
@@ -105,20 +110,66 @@ class Offers:
             elif reason is None and kernel > margin * library:
                 enough = "" if margin == 1.0 else f", or at least {margin} of that time"
                 rule, why = "library", f"a kernel is estimated to take longer{enough}"
-        return ProductChoice(not why, rule, why, kernel, library, more)
+        return Decision(not why, rule, why, kernel, library, more)
 
 
-def reviewed(product: Product, around: GroupSurroundings, hardware: Hardware) -> ProductChoice:
-    """Whether a product that is a kernel stays one, of a group that is known."""
-    cost = around.cost(product)
-    plan = plan_of(product, cost, around.hints, hardware)
-    kernel, library = plan.kernel_microseconds(cost), plan.library_microseconds(cost)
-    unlike = None if plan.few is not None else unmeasured_around(cost, several=True)
-    if unlike is not None:
-        return ProductChoice(False, "library", f"was not measured: {unlike.message}", kernel, library)
-    if kernel > plan.kept * library:
-        return ProductChoice(False, "library", "is not estimated to take less", kernel, library)
-    return ProductChoice(True, "kernel", "", kernel, library)
+class Timed(NamedTuple):
+    """What was measured of a group with a product: the times of its kernel and of the call with the kernels
+    around it, where they are known, and whether the kernel is the slower one, or could not be compiled.
+    """
+
+    kernel_us: float | None
+    call_us: float | None
+    slower: bool
 
 
-__all__ = ["Offers", "ProductChoice", "reviewed"]
+@dataclass(frozen=True)
+class Review:
+    """Which kernels of products stay kernels, now that their groups are known.  ``back``: the library takes
+    ``slower`` ones, or ``all``.
+    """
+
+    hardware: Hardware
+    back: Literal["slower", "all"] = "slower"
+
+    def of(
+        self,
+        product: Product,
+        around: GroupSurroundings,
+        *,
+        timed: Timed | None = None,
+        chained: bool = False,
+        spilled: bool = False,
+    ) -> Decision:
+        """``timed``: what was measured, if anything was.  ``chained``: whether another product of the group
+        reads what is made of this one, or the other way round.  ``spilled``: whether the kernel took more
+        registers or shared memory than there are with each tile that was tried.
+        """
+        if timed is not None:
+            why = "was measured to take longer" if timed.slower else ""
+            return Decision(not timed.slower, "measured", why, timed.kernel_us, timed.call_us)
+        if chained and self.back != "all":
+            return Decision(True, "chain")
+        estimated = self.estimated(product, around)
+        if spilled:
+            why = "takes more registers or shared memory than there are"
+            return replace(estimated, generated=False, rule="spilled", why=why)
+        if self.back == "all":
+            return replace(estimated, generated=False, rule="library", why=estimated.why or "is not wanted")
+        return estimated
+
+    def estimated(self, product: Product, around: GroupSurroundings) -> Decision:
+        """What the estimates say alone."""
+        cost = around.cost(product)
+        plan = plan_of(product, cost, around.hints, self.hardware)
+        kernel, library = plan.kernel_microseconds(cost), plan.library_microseconds(cost)
+        unlike = None if plan.few is not None else unmeasured_around(cost, several=True)
+        why = ""
+        if unlike is not None:
+            why = f"was not measured: {unlike.message}"
+        elif kernel > plan.kept * library:
+            why = "is not estimated to take less"
+        return Decision(not why, "library" if why else "kernel", why, kernel, library)
+
+
+__all__ = ["Decision", "Offers", "Review", "Timed"]

@@ -7,6 +7,7 @@ own location.
 from collections.abc import Iterator
 
 from ...base.launch import Launch, Line
+from ...ir.choices import choices_of
 from ...ir.kernel import string
 from ...ir.nesting import graph_of, modules_in, nested_modules
 from ...ir.storage import callee_name, functions_of
@@ -54,7 +55,7 @@ def launch_calls(module: ir.Module) -> Iterator[tuple[ir.Operation, Launch]]:
         if kind is None:
             continue
         name = string(callee.attributes["fuse.extern"]) if kind == "torch" else prefix + callee_name(op)
-        yield op, Launch(name, kind, *origin(op), counted.get(op))
+        yield op, Launch(name, kind, *origin(op), counted.get(op), choices_of(op))
 
 
 def origin(op: ir.Operation) -> tuple[tuple[str, ...], tuple[Line, ...]]:

@@ -32,6 +32,7 @@ from ....passes.helpers.program import Program
 from ....passes.pass_base import Pass
 from ....passes.pipeline import FUSION, MERGING, Settings
 from ....passes.review_libraries import group_keys, reviewed_products
+from ...analysis.contraction.choice import Review
 from ...analysis.fusion.graph import GroupGraph
 from ...analysis.fusion.measured import Measurement, PairKeys, measurements_text, read_measurements
 from ...analysis.fusion.near_limit import may_measure, saved_part
@@ -257,10 +258,10 @@ class FusionSearch:
         """Of the kernels of products that could be calls of the library: measures each with its group, and
         the call with the kernels around it.  The default is what ``review-libraries`` estimates.
         """
-        choices = reviewed_products(Program.of(fused.module), self._hardware)
+        products = reviewed_products(Program.of(fused.module))
         nodes = {node.op: node.index for node in fused.graph.deps.nodes}
         for call, key in group_keys(fused.graph).items():
-            if call not in choices or key in self.found:
+            if call not in products or key in self.found:
                 continue
             stored = self._stored(key)
             if stored is not None:
@@ -272,7 +273,7 @@ class FusionSearch:
             kernel, library = GraphPart({"k0": group}), GraphPart({"k0": group}, library=True)
             _, started = self._started(fused, kernel, library)
             forms = [form for form in (compiled() for compiled in started) if form is not None]
-            kept = choices[call].generated
+            kept = Review(self._hardware).estimated(*products[call]).generated
             compared = self._compared(forms if kept else forms[::-1], deadline) if len(forms) == 2 else None
             if compared is not None:
                 us = compared.microseconds if kept else compared.microseconds[::-1]

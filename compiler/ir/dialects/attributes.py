@@ -39,16 +39,19 @@ ATTRIBUTES = (
         'fuse.tiles = {mm = {location = "loc(unknown)", text = "d0 grid 128, d1 grid 256", last}}',
         "The tile of each kernel with products, in words; `last` where no other one would be chosen. The "
         "driver takes it off.",
-        "`choose-tiling`, `autotune-tiling` (`ir/decisions.py`)",
+        "`choose-tiling`, `autotune-tiling` (`ir/chosen_tiles.py`)",
         "`driver/spilled_tiles.py`",
     ),
     DiscardableAttribute(
-        "fuse.estimated",
-        "a module",
-        'fuse.estimated = ["mm", "mm_1"]',
-        "The FX nodes of products that are kernels because an estimate says so. The driver takes it off.",
-        "`review-libraries` (`ir/decisions.py`)",
-        "`driver/spilled_tiles.py`",
+        "fuse.choice",
+        "a call in `@main`",
+        'fuse.choice = [{call_us = 3.4 : f32, kernel_us = 2.1 : f32, nodes = ["mm"], rule = "kernel"}]',
+        "Of each product that the call computes: its FX nodes, the rule that decided whether it is a kernel "
+        "or a call of the library, and microseconds of both with what is around them, where these were "
+        "compared. `revocable`: a kernel that is the library's where none of its tiles fits.",
+        "`choose-libraries`, `review-libraries`; whatever makes one call of several joins theirs "
+        "(`ir/choices.py`)",
+        "launches (`Launch.choices`), and so the schedule, the report and `driver/spilled_tiles.py`",
     ),
     DiscardableAttribute(
         "fuse.sym",

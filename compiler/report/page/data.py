@@ -68,6 +68,7 @@ def _launch(number: int, schedule: Schedule, hardware: Hardware) -> dict[str, An
         "held": schedule.held(number),
         "reads": [numbers[id(b)] for b in row.reads],
         "writes": [numbers[id(b)] for b in row.writes],
+        "choices": [str(choice) for choice in launch.choices],
     }
 
 

@@ -11,6 +11,7 @@ function facts(graph, launch, kernel) {
     ["reads", touched(launch.reads).join(", ") || "nothing"],
     ["writes", touched(launch.writes).join(", ") || "nothing"],
   ];
+  if (launch.choices.length) found.push(["decided by", launch.choices.join("; ")]);
   if (kernel) found.push(["compiled", `${kernel.warps} warps, ${bytes(kernel.shared)} of shared memory, ` +
     `${bytes(kernel.stack)} of stack a thread (spills)`]);
   return make("table", {}, make("tbody", {}, ...found.map(([name, text]) =>

@@ -110,7 +110,7 @@ func.func private @clone(tensor<8xf32>) -> tensor<8xf32>
 // -----
 
 // what passes note on a module
-// expected-error@+1 {{expected fuse.tiles to have a text and a location for each kernel, and fuse.estimated to be strings}}
+// expected-error@+1 {{expected fuse.tiles to have a text and a location for each kernel}}
 module attributes {fuse.tiles = {mm = {text = "d0 grid 128", last}}} {
   func.func @main(%x: tensor<8xf32>) {
     return
@@ -119,11 +119,19 @@ module attributes {fuse.tiles = {mm = {text = "d0 grid 128", last}}} {
 
 // -----
 
-// expected-error@+1 {{expected fuse.tiles to have a text and a location for each kernel, and fuse.estimated to be strings}}
-module attributes {fuse.estimated = [1 : i64]} {
-  func.func @main(%x: tensor<8xf32>) {
+// what they note on a call: no list, no rule, and a time that is no number
+module {
+  func.func @main(%x: tensor<8x8xf32>) {
+    // expected-error@+1 {{expected fuse.choice to be a list of a rule, FX nodes and times, got "kernel"}}
+    %0 = call @mm(%x, %x) {fuse.choice = "kernel"} : (tensor<8x8xf32>, tensor<8x8xf32>) -> tensor<8x8xf32>
+    // expected-error@+1 {{expected fuse.choice to be a list of a rule, FX nodes and times, got [{nodes = ["mm"]}]}}
+    %1 = call @mm(%x, %x) {fuse.choice = [{nodes = ["mm"]}]} : (tensor<8x8xf32>, tensor<8x8xf32>) -> tensor<8x8xf32>
+    // expected-error@+1 {{expected fuse.choice to be a list of a rule, FX nodes and times}}
+    %2 = call @mm(%x, %x) {fuse.choice = [{call_us = "3", nodes = ["mm"], rule = "kernel"}]} : (tensor<8x8xf32>, tensor<8x8xf32>) -> tensor<8x8xf32>
     return
   }
+  func.func private @mm(tensor<8x8xf32>, tensor<8x8xf32>) -> tensor<8x8xf32>
+      attributes {fuse.extern = "aten.mm.default", fuse.args = [#fuse.arg<0 : i64>, #fuse.arg<1 : i64>]}
 }
 
 // -----

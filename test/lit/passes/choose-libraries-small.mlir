@@ -3,7 +3,7 @@
 // RUN: fuse-opt %s --pass-pipeline="builtin.module(choose-libraries{hardware=h200},unroll-reductions,expand-dots)" --split-input-file | FileCheck %s
 
 // A batch of dot products: rows are reduced.
-// SAID: passed: choose-libraries: kernel, kernel_us={{.*}}, library_us={{.*}}: @dots becomes a kernel
+// SAID: passed: choose-libraries: kernel, kernel_us={{.*}}, call_us={{.*}}: @dots becomes a kernel
 // NONE: @dots becomes a kernel
 // CHECK: func.func private @dots_kernel
 // CHECK: "fuse.reduce"({{.*}}kind = "sum", over = ["d1"]
@@ -18,7 +18,7 @@ module attributes {fuse.device = "cuda:0"} {
 // -----
 
 // A row of each matrix in 16 bits with a float32 result, as scores of one query: rows are reduced, nothing is rounded.
-// SAID: passed: choose-libraries: kernel, kernel_us={{.*}}, library_us={{.*}}: @scores becomes a kernel
+// SAID: passed: choose-libraries: kernel, kernel_us={{.*}}, call_us={{.*}}: @scores becomes a kernel
 // NONE: @scores becomes a kernel
 // CHECK: func.func private @scores_kernel
 // CHECK: "fuse.reduce"({{.*}}kind = "sum", over = ["d2"]
@@ -35,7 +35,7 @@ module attributes {fuse.device = "cuda:0"} {
 // -----
 
 // A batch of matrices times vectors.
-// SAID: passed: choose-libraries: kernel, kernel_us={{.*}}, library_us={{.*}}: @vectors becomes a kernel
+// SAID: passed: choose-libraries: kernel, kernel_us={{.*}}, call_us={{.*}}: @vectors becomes a kernel
 // NONE: @vectors becomes a kernel
 // CHECK: func.func private @vectors_kernel
 // CHECK: "fuse.reduce"({{.*}}kind = "sum", over = ["d2"]
@@ -50,7 +50,7 @@ module attributes {fuse.device = "cuda:0"} {
 // -----
 
 // Must not fire: as many elements in three matrices, which give most of a GPU nothing to do.
-// SAID: missed: choose-libraries: library, kernel_us={{.*}}, library_us={{.*}}: @three is the library's
+// SAID: missed: choose-libraries: library, kernel_us={{.*}}, call_us={{.*}}: @three is the library's
 // CHECK: call @three(
 module attributes {fuse.device = "cuda:0"} {
   func.func @main(%x: tensor<3x1x16777216xf32>, %w: tensor<3x16777216x1xf32>) -> tensor<3x1x1xf32> {
@@ -76,7 +76,7 @@ module attributes {fuse.device = "cuda:0"} {
 // -----
 
 // A batch of small matrices, in half precision: multiplied one by one, added up in float32.
-// SAID: passed: choose-libraries: kernel, kernel_us={{.*}}, library_us={{.*}}: @matrices becomes a kernel
+// SAID: passed: choose-libraries: kernel, kernel_us={{.*}}, call_us={{.*}}: @matrices becomes a kernel
 // NONE: @matrices becomes a kernel
 // CHECK: func.func private @matrices_kernel
 // CHECK-SAME: fuse.dims = {d0 = "262144", d1 = "8", d2 = "8"}
@@ -93,7 +93,7 @@ module attributes {fuse.device = "cuda:0"} {
 // -----
 
 // Many rows times a small matrix, in float32.  How many does not matter.
-// SAID: passed: choose-libraries: kernel, kernel_us={{.*}}, library_us={{.*}}: @rows becomes a kernel
+// SAID: passed: choose-libraries: kernel, kernel_us={{.*}}, call_us={{.*}}: @rows becomes a kernel
 // NONE: @rows becomes a kernel
 // CHECK: func.func private @rows_kernel
 // CHECK-SAME: fuse.dims = {d0 = "s0", d1 = "8"}
@@ -110,7 +110,7 @@ module attributes {fuse.device = "cuda:0"} {
 // -----
 
 // The same in half precision, which tensor cores multiply.
-// SAID: passed: choose-libraries: kernel, kernel_us={{.*}}, library_us={{.*}}: @halves becomes a kernel
+// SAID: passed: choose-libraries: kernel, kernel_us={{.*}}, call_us={{.*}}: @halves becomes a kernel
 // NONE: missed: choose-libraries: rows, {{.*}}@halves is the library's: 1000000 rows and 8 columns: kernels multiply 1 to 4
 // CHECK: func.func private @halves_kernel
 // CHECK: "fuse.dot"
@@ -125,7 +125,7 @@ module attributes {fuse.device = "cuda:0"} {
 // -----
 
 // Larger matrices of half precision times vectors: both read at the speed of memory, and the kernel is ahead.
-// SAID: passed: choose-libraries: kernel, kernel_us={{.*}}, library_us={{.*}}: @long becomes a kernel
+// SAID: passed: choose-libraries: kernel, kernel_us={{.*}}, call_us={{.*}}: @long becomes a kernel
 // CHECK: call @long_kernel(
 module attributes {fuse.device = "cuda:0"} {
   func.func @main(%x: tensor<8192x128x128xbf16>, %w: tensor<8192x128x1xbf16>) -> tensor<8192x128x1xbf16> {
@@ -164,7 +164,7 @@ module attributes {fuse.device = "cuda:0"} {
 // -----
 
 // A transposed right factor of a batch, of which a thread reads no vector.
-// SAID: passed: choose-libraries: kernel, kernel_us={{.*}}, library_us={{.*}}: @turned becomes a kernel
+// SAID: passed: choose-libraries: kernel, kernel_us={{.*}}, call_us={{.*}}: @turned becomes a kernel
 // CHECK: call @turned_kernel(
 module attributes {fuse.device = "cuda:0"} {
   func.func @main(%x: tensor<262144x8x8xf32>, %w: tensor<262144x8x8xf32, #fuse.layout<"262144,8,8", "64,1,8", "0", "">>) -> tensor<262144x8x8xf32> {
@@ -203,7 +203,7 @@ module attributes {fuse.device = "cuda:0"} {
 // -----
 
 // Transposed right factors that fill a block: a program multiplies a matrix.
-// SAID: passed: choose-libraries: kernel, kernel_us={{.*}}, library_us={{.*}}: @turned_block becomes a kernel
+// SAID: passed: choose-libraries: kernel, kernel_us={{.*}}, call_us={{.*}}: @turned_block becomes a kernel
 // CHECK: func.func private @turned_block_kernel
 // CHECK: "fuse.dot"
 module attributes {fuse.device = "cuda:0"} {
@@ -217,7 +217,7 @@ module attributes {fuse.device = "cuda:0"} {
 // -----
 
 // The same in float32, which no tensor core rounds.
-// SAID: passed: choose-libraries: kernel, kernel_us={{.*}}, library_us={{.*}}: @turned_single becomes a kernel
+// SAID: passed: choose-libraries: kernel, kernel_us={{.*}}, call_us={{.*}}: @turned_single becomes a kernel
 // CHECK: call @turned_single_kernel(
 module attributes {fuse.device = "cuda:0"} {
   func.func @main(%x: tensor<65536x16x16xf32>, %w: tensor<65536x16x16xf32, #fuse.layout<"65536,16,16", "256,1,16", "0", "">>) -> tensor<65536x16x16xf32> {
@@ -230,7 +230,7 @@ module attributes {fuse.device = "cuda:0"} {
 // -----
 
 // Factors that are multiplied one by one may have any strides: every second column.
-// SAID: passed: choose-libraries: kernel, kernel_us={{.*}}, library_us={{.*}}: @strided becomes a kernel
+// SAID: passed: choose-libraries: kernel, kernel_us={{.*}}, call_us={{.*}}: @strided becomes a kernel
 // CHECK: func.func private @strided_kernel
 // CHECK-COUNT-16: arith.mulf
 // CHECK-NOT: "fuse.dot"
@@ -245,7 +245,7 @@ module attributes {fuse.device = "cuda:0"} {
 // -----
 
 // Larger matrices that one block holds.
-// SAID: passed: choose-libraries: kernel, kernel_us={{.*}}, library_us={{.*}}: @block becomes a kernel
+// SAID: passed: choose-libraries: kernel, kernel_us={{.*}}, call_us={{.*}}: @block becomes a kernel
 // NONE: missed: choose-libraries: form, {{.*}}@block is the library's
 // CHECK: call @block_kernel(
 module attributes {fuse.device = "cuda:0"} {
@@ -259,7 +259,7 @@ module attributes {fuse.device = "cuda:0"} {
 // -----
 
 // One with a tensor that is added behind it.
-// SAID: passed: choose-libraries: kernel, kernel_us={{.*}}, library_us={{.*}}: @residual becomes a kernel
+// SAID: passed: choose-libraries: kernel, kernel_us={{.*}}, call_us={{.*}}: @residual becomes a kernel
 // CHECK: call @residual_kernel(
 module attributes {fuse.device = "cuda:0"} {
   func.func @main(%x: tensor<16384x32x32xbf16>, %w: tensor<16384x32x32xbf16>, %r0: tensor<16384x32x32xbf16>) -> tensor<16384x32x32xbf16> {
@@ -309,7 +309,7 @@ module attributes {fuse.device = "cuda:0"} {
 // -----
 
 // Larger matrices in float32.
-// SAID: passed: choose-libraries: kernel, kernel_us={{.*}}, library_us={{.*}}: @block_single becomes a kernel
+// SAID: passed: choose-libraries: kernel, kernel_us={{.*}}, call_us={{.*}}: @block_single becomes a kernel
 // NONE: @block_single becomes a kernel
 // CHECK: call @block_single_kernel(
 module attributes {fuse.device = "cuda:0"} {
@@ -388,7 +388,7 @@ module attributes {fuse.device = "cuda:0"} {
 // -----
 
 // Vectors times a matrix each, whose columns are summed.
-// SAID: passed: choose-libraries: kernel, kernel_us={{.*}}, library_us={{.*}}: @vector becomes a kernel
+// SAID: passed: choose-libraries: kernel, kernel_us={{.*}}, call_us={{.*}}: @vector becomes a kernel
 // CHECK: func.func private @vector_kernel
 // CHECK: "fuse.reduce"({{.*}}kind = "sum", over = ["d2"]
 module attributes {fuse.device = "cuda:0"} {
@@ -402,7 +402,7 @@ module attributes {fuse.device = "cuda:0"} {
 // -----
 
 // Transposed matrices times a vector each: their columns are summed, too.
-// SAID: passed: choose-libraries: kernel, kernel_us={{.*}}, library_us={{.*}}: @vector_behind becomes a kernel
+// SAID: passed: choose-libraries: kernel, kernel_us={{.*}}, call_us={{.*}}: @vector_behind becomes a kernel
 // CHECK: call @vector_behind_kernel(
 module attributes {fuse.device = "cuda:0"} {
   func.func @main(%x: tensor<16384x64x64xbf16, #fuse.layout<"16384,64,64", "4096,1,64", "0", "">>, %w: tensor<16384x64x1xbf16>) -> tensor<16384x64x1xbf16> {
@@ -545,7 +545,7 @@ module attributes {fuse.device = "cuda:0"} {
 // -----
 
 // Eight times eight weights that lie along the sum are few enough to be read one by one.
-// SAID: passed: choose-libraries: kernel, kernel_us={{.*}}, library_us={{.*}}: @weights becomes a kernel
+// SAID: passed: choose-libraries: kernel, kernel_us={{.*}}, call_us={{.*}}: @weights becomes a kernel
 // NONE: @weights becomes a kernel
 // CHECK: call @weights_kernel(
 module attributes {fuse.device = "cuda:0"} {
@@ -572,7 +572,7 @@ module attributes {fuse.device = "cuda:0"} {
 // -----
 
 // Sixteen that lie along their columns are: a thread reads them for two rows.
-// SAID: passed: choose-libraries: kernel, kernel_us={{.*}}, library_us={{.*}}: @sixteen becomes a kernel
+// SAID: passed: choose-libraries: kernel, kernel_us={{.*}}, call_us={{.*}}: @sixteen becomes a kernel
 // CHECK: call @sixteen_kernel(
 module attributes {fuse.device = "cuda:0"} {
   func.func @main(%x: tensor<1000000x16xf32>, %w: tensor<16x16xf32>) -> tensor<1000000x16xf32> {
@@ -585,7 +585,7 @@ module attributes {fuse.device = "cuda:0"} {
 // -----
 
 // The library copies every second column before it multiplies: few rows, which it keeps otherwise.
-// SAID: passed: choose-libraries: kernel, kernel_us={{.*}}, library_us={{.*}}: @second becomes a kernel
+// SAID: passed: choose-libraries: kernel, kernel_us={{.*}}, call_us={{.*}}: @second becomes a kernel
 // CHECK: call @second_kernel(
 module attributes {fuse.device = "cuda:0"} {
   func.func @main(%x: tensor<10000x8xf32, #fuse.layout<"10000,8", "16,2", "0", "">>, %w: tensor<8x8xf32>) -> tensor<10000x8xf32> {
@@ -598,7 +598,7 @@ module attributes {fuse.device = "cuda:0"} {
 // -----
 
 // Must not fire: it copies neither whole columns nor rows with a distance.
-// SAID: missed: choose-libraries: library, kernel_us={{.*}}, library_us={{.*}}: @apart is the library's: a kernel is estimated to take longer
+// SAID: missed: choose-libraries: library, kernel_us={{.*}}, call_us={{.*}}: @apart is the library's: a kernel is estimated to take longer
 // CHECK: call @apart(
 module attributes {fuse.device = "cuda:0"} {
   func.func @main(%x: tensor<10000x8xf32, #fuse.layout<"10000,8", "16,1", "0", "">>, %w: tensor<8x8xf32>) -> tensor<10000x8xf32> {

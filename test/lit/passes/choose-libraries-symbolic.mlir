@@ -1,7 +1,7 @@
 // RUN: fuse-opt %s --pass-pipeline="builtin.module(choose-libraries{hardware=h200})" --split-input-file --remarks=text 2>&1 >/dev/null | FileCheck %s
 
 // At most 64 rows, with weights of 8 bits.  The kernel is weighed with 64 of them, and the call with the hint's 16.
-// CHECK: passed: choose-libraries: kernel, kernel_us={{3[12][0-9.]*}}, library_us={{7[0-9.]+}}: @batch becomes a kernel
+// CHECK: passed: choose-libraries: kernel, kernel_us={{3[12][0-9.]*}}, call_us={{7[0-9.]+}}: @batch becomes a kernel
 module attributes {fuse.device = "cuda:0"} {
   func.func @main(%s0: index {fuse.sym = "s0", fuse.min = 2 : i64, fuse.max = 64 : i64, fuse.hint = 16 : i64}, %x: tensor<?x4096xbf16, #fuse.layout<"s0,4096", "4096,1", "0", "">>, %q: tensor<14336x4096xi8>) -> tensor<?x14336xbf16, #fuse.layout<"s0,14336", "14336,1", "0", "">> {
     %e = "fuse.empty"() {syms = []} : () -> tensor<14336x4096xbf16>

@@ -3,7 +3,7 @@
 
 // The library keeps products of which no measurement says what a kernel costs.
 // Must not fire: the quotients of a row by its sum would be computed again for each block of columns.
-// CHECK: missed: choose-libraries: front, kernel_us={{[0-9.]+}}, library_us={{[0-9.]+}}: @weighted is the library's: more than casts of what another kernel makes is computed in front of the product [weighted]
+// CHECK: missed: choose-libraries: front, kernel_us={{[0-9.]+}}, call_us={{[0-9.]+}}: @weighted is the library's: more than casts of what another kernel makes is computed in front of the product [weighted]
 module attributes {fuse.device = "cuda:0"} {
   func.func @main(%x: tensor<4096x512xf16>, %w: tensor<512x256xf16>) -> tensor<4096x256xf16> {
     %e = "fuse.empty"() {syms = []} : () -> tensor<4096xf32>

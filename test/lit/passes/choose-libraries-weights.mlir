@@ -1,7 +1,7 @@
 // RUN: fuse-opt %s --pass-pipeline="builtin.module(choose-libraries{hardware=h200})" --split-input-file --remarks=text 2>&1 >/dev/null | FileCheck %s
 
 // 16 rows of 117 MB of weights, with a ReLU behind them: bytes bound both, and the library starts two kernels.
-// CHECK: passed: choose-libraries: kernel, kernel_us={{3[12][0-9.]*}}, library_us={{3[34][0-9.]*}}: @sixteen becomes a kernel
+// CHECK: passed: choose-libraries: kernel, kernel_us={{3[12][0-9.]*}}, call_us={{3[34][0-9.]*}}: @sixteen becomes a kernel
 module attributes {fuse.device = "cuda:0"} {
   func.func @main(%x: tensor<16x4096xbf16>, %w: tensor<4096x14336xbf16, #fuse.layout<"4096,14336", "1,4096", "0", "">>) -> tensor<16x14336xbf16> {
     %y = call @sixteen(%x, %w) : (tensor<16x4096xbf16>, tensor<4096x14336xbf16, #fuse.layout<"4096,14336", "1,4096", "0", "">>) -> tensor<16x14336xbf16>

@@ -16,7 +16,7 @@
 // CHECK: %[[R:.*]] = arith.truncf %[[S]] : f32 to bf16
 // CHECK: "fuse.store"(%arg2, %[[R]], %true) {at = ["0", "d0"], mode = "set"}
 // CHECK: func.func private @one_row(
-// SAID: passed: choose-libraries: kernel, kernel_us={{[0-9.]+}}, library_us={{[0-9.]+}}, rows=1: @one_row becomes a kernel [one_row]
+// SAID: passed: choose-libraries: kernel, kernel_us={{[0-9.]+}}, call_us={{[0-9.]+}}, rows=1: @one_row becomes a kernel [one_row]
 // LIBRARY-LABEL: func.func @main
 // LIBRARY: call @one_row(
 // GENERATED-LABEL: func.func @main
@@ -34,7 +34,7 @@ module attributes {fuse.device = "cuda:0"} {
 
 // A row that is added is part of the product of one row.
 // CHECK: call @row_added_kernel(
-// SAID: passed: choose-libraries: kernel, kernel_us={{[0-9.]+}}, library_us={{[0-9.]+}}, rows=1: @row_added becomes a kernel
+// SAID: passed: choose-libraries: kernel, kernel_us={{[0-9.]+}}, call_us={{[0-9.]+}}, rows=1: @row_added becomes a kernel
 // LIBRARY: call @row_added(
 // GENERATED: call @row_added_kernel(
 module attributes {fuse.device = "cuda:0"} {
@@ -68,7 +68,7 @@ module attributes {fuse.device = "cuda:0"} {
 
 // Must not fire: four rows of float32 alone take a kernel longer than the library.
 // CHECK: call @four_rows(
-// SAID: missed: choose-libraries: library, kernel_us={{[0-9.]+}}, library_us={{[0-9.]+}}, rows=4: @four_rows is the library's: a kernel is estimated to take longer [four_rows]
+// SAID: missed: choose-libraries: library, kernel_us={{[0-9.]+}}, call_us={{[0-9.]+}}, rows=4: @four_rows is the library's: a kernel is estimated to take longer [four_rows]
 // LIBRARY: call @four_rows(
 // GENERATED: call @four_rows_kernel(
 module attributes {fuse.device = "cuda:0"} {
@@ -83,7 +83,7 @@ module attributes {fuse.device = "cuda:0"} {
 
 // Must not fire: more rows than kernels multiply.
 // CHECK: call @many_rows(
-// SAID: missed: choose-libraries: rows, kernel_us={{[0-9.]+}}, library_us={{[0-9.]+}}: @many_rows is the library's: 64 rows and 256 columns: kernels multiply 1 to 4 of one of them [many_rows]
+// SAID: missed: choose-libraries: rows, kernel_us={{[0-9.]+}}, call_us={{[0-9.]+}}: @many_rows is the library's: 64 rows and 256 columns: kernels multiply 1 to 4 of one of them [many_rows]
 // LIBRARY: call @many_rows(
 // GENERATED: call @many_rows_kernel(
 // CORES: missed: choose-libraries: library, {{.*}}@many_rows is the library's
@@ -99,7 +99,7 @@ module attributes {fuse.device = "cuda:0"} {
 
 // Must not fire: neighbours in memory are different columns of the weights.
 // CHECK: call @across(
-// SAID: missed: choose-libraries: strides, kernel_us={{[0-9.]+}}, library_us={{[0-9.]+}}: @across is the library's: the weights do not lie along the dim that is summed [across]
+// SAID: missed: choose-libraries: strides, kernel_us={{[0-9.]+}}, call_us={{[0-9.]+}}: @across is the library's: the weights do not lie along the dim that is summed [across]
 // LIBRARY: call @across(
 // GENERATED: call @across_kernel(
 module attributes {fuse.device = "cuda:0"} {
@@ -194,7 +194,7 @@ module attributes {fuse.device = "cuda:0"} {
 // A batch is one more dim, and both dims that the result lacks are summed.
 // CHECK: call @batches(
 // CORES: missed: choose-libraries: strides, {{.*}}@batches is the library's: rows of a factor do not start at multiples of 16 bytes
-// SAID: missed: choose-libraries: form, kernel_us={{[0-9.]+}}, library_us={{[0-9.]+}}: @batches is the library's: kernels of other products than that of two matrices were not measured
+// SAID: missed: choose-libraries: form, kernel_us={{[0-9.]+}}, call_us={{[0-9.]+}}: @batches is the library's: kernels of other products than that of two matrices were not measured
 // LIBRARY: call @batches(
 // GENERATED: call @batches_kernel(
 // GENERATED: func.func private @batches_kernel
@@ -252,7 +252,7 @@ module attributes {fuse.device = "cuda:0"} {
 // CHECK: call @mm(
 // LIBRARY: call @mm(
 // GENERATED: call @mm_kernel(
-// CORES: passed: choose-libraries: kernel, kernel_us={{[0-9.]+}}, library_us={{[0-9.]+}}: @mm becomes a kernel
+// CORES: passed: choose-libraries: kernel, kernel_us={{[0-9.]+}}, call_us={{[0-9.]+}}: @mm becomes a kernel
 module attributes {fuse.device = "cuda:0"} {
   func.func @main(%x: tensor<64x4096xbf16>, %q: tensor<4096x8192xi8>) -> tensor<64x8192xbf16> {
     %e = "fuse.empty"() {syms = []} : () -> tensor<4096x8192xbf16>
@@ -277,7 +277,7 @@ module attributes {fuse.device = "cuda:0"} {
 // CHECK: call @mm(
 // LIBRARY: call @mm(
 // GENERATED: call @mm_kernel(
-// CORES: missed: choose-libraries: library, kernel_us={{[0-9.]+}}, library_us={{[0-9.]+}}: @mm is the library's: a kernel is estimated to take longer
+// CORES: missed: choose-libraries: library, kernel_us={{[0-9.]+}}, call_us={{[0-9.]+}}: @mm is the library's: a kernel is estimated to take longer
 module attributes {fuse.device = "cuda:0"} {
   func.func @main(%x: tensor<4096x4096xbf16>, %q: tensor<4096x8192xi8>) -> tensor<4096x8192xbf16> {
     %e = "fuse.empty"() {syms = []} : () -> tensor<4096x8192xbf16>
@@ -337,7 +337,7 @@ module attributes {fuse.device = "cuda:0"} {
 
 // Must not fire: rows of weights so short that most of a warp would idle.
 // CHECK: call @short_sums(
-// SAID: missed: choose-libraries: short, kernel_us={{.*}}, library_us={{.*}}: @short_sums is the library's: sums of 255 elements: a kernel is worth it from 256 on [short_sums]
+// SAID: missed: choose-libraries: short, kernel_us={{.*}}, call_us={{.*}}: @short_sums is the library's: sums of 255 elements: a kernel is worth it from 256 on [short_sums]
 // LIBRARY: call @short_sums(
 // GENERATED: call @short_sums_kernel(
 module attributes {fuse.device = "cuda:0"} {
@@ -352,10 +352,10 @@ module attributes {fuse.device = "cuda:0"} {
 
 // Must not fire: the number of rows is not known when compiling.
 // CHECK: call @some_rows(
-// SAID: missed: choose-libraries: sizes, kernel_us={{.*}}, library_us={{.*}}: @some_rows is the library's: sizes that are known when compiling only, but for rows of weights [some_rows]
+// SAID: missed: choose-libraries: sizes, kernel_us={{.*}}, call_us={{.*}}: @some_rows is the library's: sizes that are known when compiling only, but for rows of weights [some_rows]
 // LIBRARY: call @some_rows(
 // GENERATED: call @some_rows_kernel(
-// CORES: missed: choose-libraries: sizes, kernel_us={{.*}}, library_us={{.*}}: @some_rows is the library's: sizes that are known when compiling only [some_rows]
+// CORES: missed: choose-libraries: sizes, kernel_us={{.*}}, call_us={{.*}}: @some_rows is the library's: sizes that are known when compiling only [some_rows]
 module attributes {fuse.device = "cuda:0"} {
   func.func @main(%s: index {fuse.sym = "s0", fuse.hint = 2 : i64}, %x: tensor<?x4096xbf16, #fuse.layout<"s0,4096", "4096,1", "0", "">>, %w: tensor<4096x14336xbf16, #fuse.layout<"4096,14336", "1,4096", "0", "">>) -> tensor<?x14336xbf16, #fuse.layout<"s0,14336", "14336,1", "0", "">> {
     %y = call @some_rows(%x, %w, %s) : (tensor<?x4096xbf16, #fuse.layout<"s0,4096", "4096,1", "0", "">>, tensor<4096x14336xbf16, #fuse.layout<"4096,14336", "1,4096", "0", "">>, index) -> tensor<?x14336xbf16, #fuse.layout<"s0,14336", "14336,1", "0", "">>

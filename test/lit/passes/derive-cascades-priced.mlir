@@ -7,11 +7,11 @@
 // Two products that the library would compute, each faster than a kernel, are one kernel, since no scores are stored.
 // CHECK-LABEL: func.func @main
 // CHECK: call @fused_bmm_kernel_tanh_bmm_1_kernel_0(%arg0, %arg1, %arg2,
-// CHECK-NOT: call
+// CHECK-NOT: call @
 // CHECK: return
 // CHECK-NOT: fuse.cascade
-// SAID: passed: choose-libraries: cascade, kernel_us={{.*}}, library_us={{.*}}: @bmm becomes a kernel
-// SAID: passed: choose-libraries: cascade, kernel_us={{.*}}, library_us={{.*}}: @bmm_1 becomes a kernel
+// SAID: passed: choose-libraries: cascade, kernel_us={{.*}}, call_us={{.*}}: @bmm becomes a kernel
+// SAID: passed: choose-libraries: cascade, kernel_us={{.*}}, call_us={{.*}}: @bmm_1 becomes a kernel
 // SAID: passed: derive-cascades: cascade: the chain of products that ends with bmm_1_kernel becomes one kernel
 // SPILLED: missed: derive-cascades: spilled: {{.*}} no tile of the kernel left it enough registers
 module attributes {fuse.device = "cuda:0"} {

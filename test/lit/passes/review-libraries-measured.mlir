@@ -4,29 +4,30 @@
 // RUN: fuse-opt %s --pass-pipeline="builtin.module(choose-libraries{hardware=h200},fold-views,fuse-vertical{hardware=h200},review-libraries{hardware=h200 back=all})" | FileCheck %s --check-prefix=ALL
 // RUN: fuse-opt %s --pass-pipeline="builtin.module(choose-libraries{hardware=h200},fold-views,fuse-vertical{hardware=h200},review-libraries{hardware=h200 spilled=add,mm})" | FileCheck %s --check-prefix=ALL
 // RUN: fuse-opt %s --pass-pipeline="builtin.module(choose-libraries{hardware=h200},fold-views,fuse-vertical{hardware=h200},review-libraries{hardware=h200 spilled=add,mm})" --remarks=text -o %t 2>&1 | FileCheck %s --check-prefix=SPILLED
-// RUN: fuse-opt %s --pass-pipeline="builtin.module(choose-libraries{hardware=h200},fold-views,fuse-vertical{hardware=h200},review-libraries{hardware=h200 spilled=add})" --remarks=text -o %t 2>&1 | FileCheck %s --check-prefix=OTHER
+// RUN: fuse-opt %s --pass-pipeline="builtin.module(choose-libraries{hardware=h200},fold-views,fuse-vertical{hardware=h200},review-libraries{hardware=h200 spilled=add})" --remarks=text 2>&1 | FileCheck %s --check-prefix=OTHER
 // RUN: fuse-opt %s --pass-pipeline="builtin.module(choose-libraries{hardware=h200},fold-views,review-libraries{hardware=h200 fusions=%S/Inputs/review-libraries.json spilled=mm})" --remarks=text 2>&1 | FileCheck %s --check-prefix=ALONE
 // RUN: not fuse-opt %s --pass-pipeline="builtin.module(review-libraries{back=none})" 2>&1 | FileCheck %s --check-prefix=BAD
 
 // BAD: error: option 'back' of pass 'review-libraries' takes slower or all, got 'none'
 
 // The estimate says that the kernel is faster with what fuses with it; measured, the library and the kernels around it are.
-// SAID: passed: review-libraries: library, us_together=61.5, us_apart=58.25: @mm_kernel goes back to the library: a kernel of its group was measured to take longer
+// SAID: passed: review-libraries: measured, kernel_us=61.5, call_us=58.25: @mm_kernel goes back to the library: a kernel of its group was measured to take longer
 // CHECK-LABEL: func.func @main
-// CHECK: call @mm(
+// CHECK: call @mm({{.*}} {fuse.choice = [{call_us = 5.825000e+01 : f32, kernel_us = 6.150000e+01 : f32, nodes = ["mm"], rule = "measured"}]}
 // CHECK-NOT: call @mm_kernel(
 // CHECK: return
 //
 // Must not fire: alone, the kernel is estimated to take longer; measured, it does not, although it spills.
-// ALONE: analysis: review-libraries: kernel, us_together=40.5, us_apart=45.75: @mm_kernel stays a kernel
+// ALONE: analysis: review-libraries: measured, kernel_us=40.5, call_us=45.75: @mm_kernel stays a kernel
 // ALONE-LABEL: func.func @main
 // ALONE: call @mm_kernel(
 //
 // All go back, whatever the estimate says; and so do those whose kernel spills.
-// SPILLED: passed: review-libraries: library, kernel_us={{.*}}: @mm_kernel goes back to the library: a kernel of its group takes more registers or shared memory than there are
+// SPILLED: passed: review-libraries: spilled, kernel_us={{.*}}: @mm_kernel goes back to the library: a kernel of its group takes more registers or shared memory than there are
 //
 // Must not fire: another kernel spills.
 // OTHER: analysis: review-libraries: kernel, kernel_us={{.*}}: @mm_kernel stays a kernel
+// OTHER: call @mm_kernel({{.*}} {fuse.choice = [{call_us = {{.*}}, kernel_us = {{.*}}, nodes = ["mm"], revocable, rule = "kernel"}]
 // ALL-LABEL: func.func @main
 // ALL: call @mm(
 // ALL-NOT: call @mm_kernel(

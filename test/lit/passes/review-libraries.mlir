@@ -9,10 +9,10 @@
 // ALONE is without fusion.  The weights are widened in the kernel of the product: it stays one.
 // CHECK-LABEL: func.func @main
 // CHECK: call @widen({{.*}}) {fuse.group = 0 : i64}
-// CHECK: call @mm_kernel({{.*}}) {fuse.group = 0 : i64}
+// CHECK: call @mm_kernel({{.*}}) {fuse.choice = [{call_us = {{.*}}, kernel_us = {{.*}}, nodes = [], revocable, rule = "kernel"}], fuse.group = 0 : i64}
 // CHECK-NOT: fuse.instead
 // SAID: passed: fuse-vertical: fused
-// SAID: analysis: review-libraries: kernel, kernel_us={{[0-9.]+}}, library_us={{[0-9.]+}}: @mm_kernel stays a kernel [mm_kernel]
+// SAID: analysis: review-libraries: kernel, kernel_us={{[0-9.]+}}, call_us={{[0-9.]+}}: @mm_kernel stays a kernel [mm_kernel]
 //
 // They are not: the call is made again, with a view of what the kernel read, and what follows it fuses.
 // ALONE-LABEL: func.func @main
@@ -25,7 +25,7 @@
 // ALONE-NEXT: call @square({{.*}}) {fuse.group = 0 : i64}
 // ALONE-NOT: @mm_kernel
 // ALONE: func.func private @mm({{.*}} fuse.extern = "aten.mm.default"
-// TOLD: passed: review-libraries: library, kernel_us={{[0-9.]+}}, library_us={{[0-9.]+}}: @mm_kernel goes back to the library
+// TOLD: passed: review-libraries: library, kernel_us={{[0-9.]+}}, call_us={{[0-9.]+}}: @mm_kernel goes back to the library
 // TOLD: passed: fuse-vertical: fused, {{.*}} [double + square]
 //
 // Must not fire: a kernel that no estimate chose does not remember a call.

@@ -16,7 +16,7 @@ from fuse_mlir.compiler.base.remarks import Remark, Remarks
 from fuse_mlir.compiler.driver import compilation
 from fuse_mlir.compiler.driver.program import CompiledGraph
 from fuse_mlir.compiler.driver.spilled_tiles import MOST_TILES, SpilledTiles
-from fuse_mlir.compiler.ir.decisions import ChosenTile, Decisions
+from fuse_mlir.compiler.ir.chosen_tiles import ChosenTile
 from fuse_mlir.compiler.runtime.cache.cache_folder import CacheFolder
 from fuse_mlir.compiler.runtime.gpu import load
 from fuse_mlir.compiler.runtime.kernels import cubin
@@ -57,8 +57,8 @@ def kernel(stack: int, shared: int = 100) -> SimpleNamespace:
     return SimpleNamespace(stack=stack, shared=shared)
 
 
-def chosen(text: str, last: bool = False, estimated: tuple[str, ...] = ()) -> Decisions:
-    return Decisions({"k": ChosenTile(text, "a.py:3", last)}, frozenset(estimated))
+def chosen(text: str, last: bool = False) -> dict[str, ChosenTile]:
+    return {"k": ChosenTile(text, "a.py:3", last)}
 
 
 def test_each_tile_that_took_too_much_is_a_remark() -> None:
@@ -94,35 +94,32 @@ def test_a_tile_that_is_kept_though_it_takes_too_much_is_a_remark() -> None:
     assert spilled.remarks[1].message == "@k keeps a tile: a thread takes 64 bytes of local memory"
 
 
-NODES = {"k": ["mm", "relu"], "other": ["mm_1"]}
-
-
 @pytest.mark.parametrize(
-    ("kernels", "estimated", "back"),
+    ("kernels", "products", "back"),
     [
-        ([kernel(168)], ("mm",), ("mm",)),
-        ([kernel(0, 101)], ("mm",), ("mm",)),  # it cannot be launched
-        ([kernel(40)], ("mm",), ()),  # an array may be all
-        ([kernel(168)], ("mm_1",), ()),
-        ([kernel(168)], (), ()),  # a chain, or one that was measured
-        ([kernel(168)], ("mm", "relu"), ("mm", "relu")),
+        ([kernel(168)], {"k": {"mm"}}, ("mm",)),
+        ([kernel(0, 101)], {"k": {"mm"}}, ("mm",)),  # it cannot be launched
+        ([kernel(40)], {"k": {"mm"}}, ()),  # an array may be all
+        ([kernel(168)], {"k": set(), "other": {"mm_1"}}, ()),
+        ([kernel(168)], {}, ()),  # a chain, or one that was measured
+        ([kernel(168)], {"k": {"mm", "add"}}, ("add", "mm")),
     ],
 )
 def test_products_that_are_the_librarys(
-    kernels: list[SimpleNamespace], estimated: tuple[str, ...], back: tuple[str, ...]
+    kernels: list[SimpleNamespace], products: dict[str, set[str]], back: tuple[str, ...]
 ) -> None:
-    spilled, decided = SpilledTiles(100), chosen("d0 grid 64", True, estimated)
-    assert spilled.learn([("k", k) for k in kernels], decided, NODES) == bool(back)
+    spilled, tiles = SpilledTiles(100), chosen("d0 grid 64", last=True)
+    assert spilled.learn([("k", k) for k in kernels], tiles, products) == bool(back)
     assert spilled.back == back and [r.kind for r in spilled.remarks] == ["missed" if back else "analysis"]
-    assert not spilled.learn([("k", kernel(0))], decided, NODES)
+    assert not spilled.learn([("k", kernel(0))], tiles, products)
 
 
 def test_what_was_learnt_of_others_is_forgotten_with_a_product_that_is_the_librarys() -> None:
     """Their names may be those of other kernels then."""
     spilled = SpilledTiles(100)
-    assert spilled.learn([("other", kernel(96))], nodes=NODES) and spilled.names == ("other",)
-    decided = chosen("d0 grid 64", True, ("mm",))
-    assert spilled.learn([("k", kernel(168)), ("other", kernel(0))], decided, NODES)
+    assert spilled.learn([("other", kernel(96))]) and spilled.names == ("other",)
+    tiles = chosen("d0 grid 64", last=True)
+    assert spilled.learn([("k", kernel(168)), ("other", kernel(0))], tiles, {"k": {"mm"}})
     assert (spilled.names, spilled.back) == ((), ("mm",))
 
 
@@ -237,6 +234,11 @@ def fewer_each_time() -> Stack:
     return lambda request: next(left) if "tt.dot" in request.text else 0
 
 
+def spills(graph: CompiledGraph) -> list[Remark]:
+    """Of each tile that took too much."""
+    return [r for r in graph.remarks.items if (r.pass_name, r.rule) == ("choose-tiling", "spilled")]
+
+
 def activated(x: torch.Tensor, w: torch.Tensor) -> torch.Tensor:
     return (x @ w).tanh() * 2
 
@@ -247,8 +249,11 @@ def test_a_product_that_spills_with_each_tile_is_the_librarys(compile_with) -> N
     assert (graph.externs, graph.launches_after, lower.call_count) == (1, 1, MOST_TILES + 1)
     assert sum("tt.dot" in text for text in asked) == MOST_TILES
     reviewed = [r.rule for r in graph.remarks.items if r.pass_name == "review-libraries"]
-    spilled = [(r.kind, r.numbers[0][1]) for r in graph.remarks.items if r.rule == "spilled"]
-    assert (reviewed, spilled) == (["library"], [("missed", n) for n in (200, 192, 184, 176)])
+    spilled = [(r.kind, r.numbers[0][1]) for r in spills(graph)]
+    assert (reviewed, spilled) == (["spilled"], [("missed", n) for n in (200, 192, 184, 176)])
+    [choice] = graph.launches[0].choices
+    assert (choice.rule, choice.nodes, choice.revocable) == ("spilled", ("mm",), False)
+    assert choice.kernel_us is not None and choice.call_us is not None
 
 
 def test_no_remark_is_read(compile_with) -> None:
@@ -258,8 +263,7 @@ def test_no_remark_is_read(compile_with) -> None:
         for words in (contextlib.nullcontext, reworded):
             with words(), chosen_by_estimates():
                 graph, _ = compile_with(function, stack or fewer_each_time(), products=products)
-            spills = [r.numbers for r in graph.remarks.items if r.rule == "spilled"]
-            found.append((str(graph.module), graph.externs, spills))
+            found.append((str(graph.module), graph.externs, [r.numbers for r in spills(graph)]))
         assert found[0] == found[1] and found[0][2]
         assert [r.message for r in graph.remarks.items if r.rule != "spilled"] != []
 
@@ -273,7 +277,8 @@ def test_all_products_of_a_launch_are_the_librarys(compile_with) -> None:
     with chosen_by_estimates():
         graph, _ = compile_with(function, fewer_each_time(), products="auto")
     assert graph.externs == 2
-    assert sum(r.rule == "spilled" for r in graph.remarks.items) == MOST_TILES
+    assert len(spills(graph)) == MOST_TILES
+    assert [[c.rule for c in launch.choices] for launch in graph.launches[:2]] == [["spilled"], ["spilled"]]
 
 
 @pytest.mark.parametrize(
@@ -288,7 +293,7 @@ def test_a_kernel_that_may_not_spill_is_not_the_librarys(compile_with, stack: St
 def test_a_product_that_no_estimate_chose_stays_a_kernel(compile_with) -> None:
     graph, asked = compile_with(activated, fewer_each_time())
     assert (graph.externs, len(asked)) == (0, MOST_TILES)
-    kinds = [r.kind for r in graph.remarks.items if r.rule == "spilled"]
+    kinds = [r.kind for r in spills(graph)]
     assert kinds == ["missed"] * (MOST_TILES - 1) + ["analysis"]
 
 
