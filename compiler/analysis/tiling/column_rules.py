@@ -4,6 +4,8 @@ The contiguous dims give whole lines.  The rows that are reduced are walked thro
 few.
 """
 
+from dataclasses import replace
+
 from ...base.dataclass import dataclass
 from ...cost.hardware import Hardware
 from ...ir.sizes import ceil_power
@@ -46,6 +48,16 @@ class ReducedColumns:
     def programs(self, columns: int) -> int:
         """How many programs there are of so many columns each, by hints."""
         return self.shape.points(self.outer) * -(-self.shape.points(self.inner) // columns)
+
+    def widened(self, hardware: Hardware) -> "ReducedColumns":
+        """With more dims in ``inner`` while a warp has more lanes than these have points: the neighbours that
+        lie in front of them in memory without a gap, by the access over the most points.
+        """
+        shape, outer, inner = self.shape, self.outer, self.inner
+        steps = shape.steps(shape.main_access) if shape.main_access is not None else {}
+        while outer and shape.points(inner) < hardware.warp and steps[outer[-1]] == shape.points(inner):
+            outer, inner = outer[:-1], (outer[-1], *inner)
+        return replace(self, outer=outer, inner=inner)
 
     def tile(self, rows: Axis, columns: int, warps: int, matrices: int = 1) -> Tile:
         """Programs of so many columns of so many points of ``outer`` each."""
@@ -126,6 +138,7 @@ def column_resident(reduced: ReducedColumns, hardware: Hardware) -> Tile | None:
 
     When: the block of ``column_looped`` covers the rows.  Why: they are read once.
     """
+    reduced = reduced.widened(hardware)
     columns, most = _block(reduced, hardware)
     if reduced.bound is None or ceil_power(reduced.bound) > most:
         return None
@@ -146,9 +159,12 @@ def column_looped(reduced: ReducedColumns, hardware: Hardware) -> Tile:
     """Up to 128 columns a program, which loops over blocks of rows.
 
     When: in all other cases.  Why: each row of a block is whole lines of memory, and accumulators stay in
-    registers.  Four warps at most where whole blocks of columns share a number for each row (the mask of a
-    masked mean): a thread then reads two vectors at a time.  Without such numbers eight warps were faster.
+    registers.  Columns of several dims lie side by side where those of the last one would not fill a warp (24
+    numbers of each head, of which a loss reads every three on their own).  Four warps at most where whole
+    blocks of columns share a number for each row (the mask of a masked mean): a thread then reads two vectors
+    at a time.  Without such numbers eight warps were faster.
     """
+    reduced = reduced.widened(hardware)
     columns, most = _block(reduced, hardware)
     length = ceil_power(max(1, reduced.shape.points(reduced.dims)))
     rows = Axis(reduced.dims, min(most, length), "looped")

@@ -41,7 +41,7 @@ _WARP_ROW_BYTES = 4096
 #: elements of 16 bits, and a line of 128 bytes with elements of 32 bits.
 _CROSSED_ROWS = 32
 #: Bytes of a row that one warp handles: 64 a thread.
-_WARP_BYTES = 2048
+WARP_BYTES = 2048
 #: Registers for values that a thread may hold before a row is looped over.
 ROW_REGISTERS = 128
 #: Elements of a row that a thread holds beside their positions, where the position of the largest is wanted.
@@ -218,7 +218,7 @@ def short_rows(row: ReducedRow, hardware: Hardware) -> Tile | None:
         rows //= 2
     full = rows == wanted
     rows = min(rows, ceil_power(shape.points(shape.parallel)))
-    lanes = _WARP_BYTES // shape.widest if full else hardware.warp * 4
+    lanes = WARP_BYTES // shape.widest if full else hardware.warp * 4
     warps = max(1, min(4, floor_power(rows * row.width // lanes)))
     while warps < hardware.max_warps and (each := rows * row.width // (warps * hardware.warp)) > 1:
         if each * shape.live_values <= ROW_REGISTERS and each * shape.slots <= THREAD_SLOTS:
@@ -348,7 +348,7 @@ def row_warps(width: int, shape: KernelShape, hardware: Hardware) -> int:
     threads have 32 elements, where the warps meet three times or more to reduce: a meeting costs about 40
     instructions.  There are more where values would not fit in registers.
     """
-    warps = min(max(floor_power(width * shape.widest // _WARP_BYTES), 1), hardware.max_warps)
+    warps = min(max(floor_power(width * shape.widest // WARP_BYTES), 1), hardware.max_warps)
     if sum(REDUCTION_OPS[op.name].meetings for op in shape.kernel.reductions) >= 3:
         warps = min(warps, floor_power(max(1, width // (32 * hardware.warp))))
     while warps < hardware.max_warps:

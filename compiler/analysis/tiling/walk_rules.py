@@ -10,8 +10,8 @@ from ...ir.sizes import ceil_power, floor_power
 from ...ir.tile import Axis, Tile
 from ..kernel.rows_again import held_as_loaded
 from ..kernel.shape import KernelShape
-from .choice import LARGE_REGISTERS, NoTiling, grid
-from .row_rules import ROW_ELEMENTS, both_ways, row_warps
+from .choice import LARGE_REGISTERS, NoTiling, elements_per_program, grid
+from .row_rules import ROW_ELEMENTS, WARP_BYTES, both_ways, row_warps
 
 #: A program that walks over rows and reduces each has few loads in flight beside a barrier in every step:
 #: the next rows are loaded meanwhile, in three stages, by two programs of 8 warps for each multiprocessor.
@@ -81,7 +81,8 @@ def _sums(shape: KernelShape, rows: tuple[str, ...], held: tuple[str, ...]) -> i
 
 
 def several_reductions(shape: KernelShape, hardware: Hardware) -> Tile:
-    """All classes are held, or one is looped over and the others are held.
+    """All classes are held, or one is looped over and the others are held.  Where few elements are held, a
+    program takes several points of the other dims, as of short rows.
 
     When: in all other cases.  Why: a tile has one axis for each class, and one loop.  Raises ``NoTiling``
     where two classes have no static bound, where what is held is too large, and where a loop would have to
@@ -107,10 +108,15 @@ def several_reductions(shape: KernelShape, hardware: Hardware) -> Tile:
     # at most 8 warps while a thread holds few elements: one program loads while the other's warps meet
     warps = max(min(_WALK_WARPS, floor_power(elements // 512)), floor_power(elements // 1024), 1)
     warps = min(warps, hardware.max_warps)
-    if looped is None and shape.parallel:
+    if looped is not None:
+        return Tile((*grid(shape.parallel, 1), *axes), warps, _walk_stages(shape, elements, hardware))
+    if shape.parallel:
         warps = row_warps(math.prod(shape.bound(dims) or 1 for dims in classes), shape, hardware)
-    stages = 1 if looped is None else _walk_stages(shape, elements, hardware)
-    return Tile((*grid(shape.parallel, 1), *axes), warps, stages)
+    points = elements_per_program(shape) // elements
+    if points > 1 and shape.points(shape.parallel) >= points * hardware.full_grid:
+        warps = max(1, min(4, points * elements * shape.widest // WARP_BYTES))
+        return Tile((*grid(shape.parallel, points), *axes), warps)
+    return Tile((*grid(shape.parallel, 1), *axes), warps)
 
 
 def _looped_class(shape: KernelShape) -> int | None:

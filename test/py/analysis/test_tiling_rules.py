@@ -6,6 +6,7 @@ import inspect
 from dataclasses import replace
 
 import pytest
+import torch
 from rule_cases import (
     BIAS,
     CENTRED,
@@ -31,6 +32,7 @@ from rule_cases import (
     chosen,
     components,
     dynamic,
+    headed,
     matmul,
     matrix,
     one_by_one,
@@ -40,17 +42,19 @@ from rule_cases import (
     planes,
     product,
     scans,
+    small_and_both,
     text_of,
     weighed,
     weighed_rows,
     woven,
 )
-from tiling_cases import NORM, SOFTMAX, Case, tensor
+from tiling_cases import NORM, SOFTMAX, Case, axis, compare, tensor, tile
 
 from fuse_mlir.compiler.analysis.tiling.choice import NoTiling, TilingFamily, TilingRule
 from fuse_mlir.compiler.analysis.tiling.rules import FAMILIES
 from fuse_mlir.compiler.cost.devices import hardware_named
 from fuse_mlir.compiler.ir.tile import Tile
+from fuse_mlir.passes.apply_tiling import ApplyTiling
 
 #: Rule, a kernel that it decides on an H200, and the tile.
 KERNELS = {
@@ -205,6 +209,26 @@ MORE = {
         "products-share-a-row",
         weighed_rows(262144, 256),
         "d0 grid 4, d1 looped 256; 2 warps, 3 stages",
+    ),
+    "columns of several heads side by side": (
+        "column-looped",
+        headed(512, 256, 48, 6),
+        "d0 grid 1, d1 looped 16, d2*d3 grid 128; 8 warps, 1 stages",
+    ),
+    "columns of heads with gaps between them": (
+        "column-resident",
+        headed(512, 256, 48, 6, gap=2),
+        "d0*d2 grid 1, d1 resident 256, d3 grid 8; 8 warps, 1 stages",
+    ),
+    "rows and columns of small matrices": (
+        "several-reductions",
+        small_and_both(200000, 16, 3),
+        "d0 grid 16, d1 resident 16, d2 resident 4; 2 warps, 1 stages",
+    ),
+    "rows and columns of too few small matrices": (
+        "several-reductions",
+        small_and_both(2000, 16, 3),
+        "d0 grid 1, d1 resident 16, d2 resident 4; 1 warps, 1 stages",
     ),
     "two images woven together": ("flat", woven(2), "d0*d1*d2 grid 2048; 4 warps, 1 stages"),
     "twelve images woven together": ("flat", woven(12), "d0*d1*d2 grid 256; 4 warps, 1 stages"),
@@ -381,6 +405,23 @@ def test_a_rule_decides_its_kernel(rule):
 def test_a_rule_leaves_to_others_what_it_does_not_fit(rule, case, tile):
     choice = chosen(case)
     assert (choice.rule, text_of(choice.tile)) == (rule, tile)
+
+
+@pytest.mark.parametrize(
+    ("case", "axes"),
+    [
+        (pairs_of_batch(3, 37, 600), ("d0 1 grid", "d1 8 grid", "d2 256 looped")),
+        (weighed_rows(300, 6), ("d0 128 grid", "d1 8 resident")),
+        (headed(2, 37, 5, 6), ("d0 1 grid", "d1 16 looped", "d2,d3 32 grid")),
+        (headed(2, 9, 12, 24), ("d0 1 grid", "d1 16 resident", "d2,d3 128 grid")),
+        (small_and_both(37, 16, 3), ("d0 16 grid", "d1 16 resident", "d2 4 resident")),
+    ],
+)
+def test_blocks_of_several_rows_and_of_several_dims_give_the_same(case, axes):
+    parts = [text.split() for text in axes]
+    chosen_tile = tile(*(axis(dims, int(block), kind) for dims, block, kind in parts))
+    shapes = [[int(n) for n in t.removeprefix("tensor<").split("x")[:-1]] for t in case.inputs.values()]
+    compare(replace(case, tile=chosen_tile).text(), [torch.randn(s) for s in shapes], ApplyTiling())
 
 
 def test_of_two_classes_without_a_bound_one_can_be_looped_over():

@@ -240,6 +240,30 @@ def pairs_of_batch(batch, m, n):
     )
 
 
+def headed(batch, rows, heads, columns, gap=0):
+    """Numbers of heads, weighed by others that lie in an order of their own; stored, and summed over rows."""
+    head = columns + gap
+    strides = f"{rows * heads * head},{heads * head},{head},1" if gap else None
+    body = "load x[d0, d1, d2, d3] -> v\nload w[d2, d0, d1] -> u\n%p = arith.mulf %v, %u : f32\n"
+    return Case(
+        {f"d{n}": str(size) for n, size in enumerate((batch, rows, heads, columns))},
+        {"x": tensor(batch, rows, heads, columns), "w": tensor(heads, batch, rows)},
+        {"o": tensor(batch, rows, heads, columns, strides=strides), "a": tensor(batch, heads, columns)},
+        f"{body}store p -> o[d0, d1, d2, d3]\nfold sum p[d1] -> s : f32\nstore s -> a[d0, d2, d3]",
+    )
+
+
+def small_and_both(batch, rows, columns):
+    """The sums of the rows of small matrices, and differences from the largest elements of their columns."""
+    body = "load x[d0, d1, d2] -> v\nfold sum v[d2] -> s : f32\nfold max v[d1] -> m : f32\n"
+    return Case(
+        {f"d{n}": str(size) for n, size in enumerate((batch, rows, columns))},
+        {"x": tensor(batch, rows, columns)},
+        {"a": tensor(batch, rows), "o": tensor(batch, rows, columns)},
+        f"{body}store s -> a[d0, d1]\n%d = arith.subf %v, %m : f32\nstore d -> o[d0, d1, d2]",
+    )
+
+
 def weighed_rows(m, n):
     """The sum of each row of n elements, by weights that all rows share."""
     body = "load y[d1] -> w\n%p = arith.mulf %v, %w : f32\nfold sum p[d1] -> s : f32\nstore s -> o[d0]"
