@@ -13,6 +13,11 @@ ROOT = Path(__file__).resolve().parents[2]
 
 #: The navigation: the title of a part, and its pages, as paths from the repository's root without ``.md``.
 NAVIGATION = {
+    "Tutorials": [
+        "docs/tutorials/script-to-server",
+        "docs/tutorials/missed-fusion",
+        "docs/tutorials/first-pass",
+    ],
     "To use it": [
         "docs/options",
         "docs/report",

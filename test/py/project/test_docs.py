@@ -7,6 +7,7 @@ import runpy
 from pathlib import Path
 
 import pytest
+from pages import fences, written_file
 from repository import ROOT
 
 from fuse_mlir.compiler.base.options import Options
@@ -30,9 +31,15 @@ NOT_FILES = frozenset(
 )
 
 
+def files_that_a_reader_writes(text: str) -> set[str]:
+    """Their paths."""
+    return {file[0] for _, block in fences(text) if (file := written_file(block)) is not None}
+
+
 def missing_files(text: str, files: set[str]) -> list[str]:
-    """The paths in `text` that end no path of `files`."""
+    """The paths in `text` that end no path of `files`, and that no reader writes."""
     named = set(re.findall(r"(?<![\w/<.-])[\w/]+\.(?:py|md|mlir)\b(?!\w)", text)) - NOT_FILES
+    files = files | files_that_a_reader_writes(text)
     return sorted(n for n in named if not any(f == n or f.endswith("/" + n) for f in files))
 
 
@@ -48,7 +55,8 @@ def test_files_that_a_page_names_exist(page: Path, files: set[str]) -> None:
 
 
 def test_a_missing_file_is_found(files: set[str]) -> None:
-    assert missing_files("`ir/layout.py`, `passes/fold_viws.py`", files) == ["passes/fold_viws.py"]
+    text = "`ir/layout.py`, `passes/fold_viws.py`, `ask.py`\n```python\n# ask.py\nimport torch\n```\n"
+    assert missing_files(text, files) == ["passes/fold_viws.py"]
 
 
 def anchors(text: str) -> set[str]:
@@ -186,5 +194,7 @@ def test_every_option_is_described_and_every_described_one_exists() -> None:
 def test_pipelines_that_pages_show_name_passes() -> None:
     known = {*all_passes(), "exp-to-exp2", "cse", "canonicalize"}
     for page in PAGES:
-        for inside in re.findall(r"builtin\.module\(([\w,-]+)\)", page.read_text(encoding="utf-8")):
-            assert set(inside.split(",")) <= known, f"{page.name}: {inside}"
+        text = page.read_text(encoding="utf-8")
+        written = {Path(file).stem.replace("_", "-") for file in files_that_a_reader_writes(text)}
+        for inside in re.findall(r"builtin\.module\(([\w,-]+)\)", text):
+            assert set(inside.split(",")) <= known | written, f"{page.name}: {inside}"

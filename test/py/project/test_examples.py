@@ -14,6 +14,7 @@ from types import ModuleType
 
 import pytest
 import torch
+from pages import blocks, fences, first_missing
 from repository import ROOT
 
 import fuse_mlir
@@ -26,7 +27,8 @@ from fuse_mlir.passes.pipeline_text import parse_pipeline
 from fuse_mlir.passes.registry import all_passes
 from fuse_mlir.tools import fuse_opt
 
-EXAMPLES, README = ROOT / "examples", ROOT / "README.md"
+EXAMPLES = ROOT / "examples"
+README = (ROOT / "README.md").read_text(encoding="utf-8")
 
 
 pytestmark = pytest.mark.usefixtures("fresh_dynamo")
@@ -176,48 +178,24 @@ def test_a_name_in_use_is_refused(plugin):
 # ---- the README --------------------------------------------------------------------------------------------
 
 
-def blocks(language: str) -> list[str]:
-    """The fenced blocks of README.md in one language."""
-    text = README.read_text(encoding="utf-8")
-    return re.findall(rf"^```{language}\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
-
-
 def test_readme_shows_the_example_file():
     """The IR in the README that is called examples/softmax.mlir is a part of it."""
-    shown, source = blocks("mlir")[0], (EXAMPLES / "softmax.mlir").read_text(encoding="utf-8")
+    shown, source = blocks(README, "mlir")[0], (EXAMPLES / "softmax.mlir").read_text(encoding="utf-8")
     assert [line for line in shown.splitlines() if line.strip() and line not in source] == []
-
-
-def follows(shown: str, printed: list[str]) -> str | None:
-    """None where the lines of `shown` are among the printed ones, in order and without a gap but for `...`;
-    else the first line that is not.
-    """
-    position = 0
-    for part in re.split(r"^ *\.\.\.\n", shown, flags=re.MULTILINE):
-        lines = part.splitlines()
-        starts = (i for i in range(position, len(printed)) if printed[i : i + len(lines)] == lines)
-        found = next(starts, None)
-        if found is None:
-            return next((line for line in lines if line not in printed[position:]), lines[0])
-        position = found + len(lines)
-    return None
 
 
 def test_readme_shows_what_fuse_opt_prints(monkeypatch, capsys):
     """IR below a command is what it prints, to the numbers of values, with `...` for what is left out."""
-    fences = re.findall(
-        r"^```(\w+)\n(.*?)^```$", README.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL
-    )
     shown = [
         (command.strip(), text)
-        for (first, command), (second, text) in pairwise(fences)
+        for (first, command), (second, text) in pairwise(fences(README))
         if first == "sh" and command.startswith("fuse-opt ") and second == "mlir"
     ]
     assert len(shown) == 2
     monkeypatch.chdir(ROOT)
     for command, text in shown:
         assert fuse_opt.main(shlex.split(command)[1:]) == 0
-        missing = follows(text, capsys.readouterr().out.splitlines())
+        missing = first_missing(text, capsys.readouterr().out)
         assert missing is None, f"paste anew what `{command}` prints: {missing}"
         pipeline = re.search(r"--pass-pipeline='(.*?)'", command)[1]
         module = softmax_module()
@@ -231,13 +209,14 @@ def test_readme_shows_what_fuse_opt_prints(monkeypatch, capsys):
         ("b\nc\n", None),
         ("a\n  ...\nd\n", None),
         ("...\nc\n...\n", None),
-        ("a\nc\n", "a"),
+        ("a\nc\n", "a c"),
+        ("a\nbb\n", "a bb"),
         ("%2 = b\n", "%2 = b"),
         ("d\n...\na\n", "a"),
     ],
 )
 def test_what_is_shown_follows_what_is_printed(shown, missing):
-    assert follows(shown, ["a", "b", "c", "d"]) == missing
+    assert first_missing(shown, "a\nb  c\nd\n") == missing
 
 
 @pytest.fixture
@@ -249,7 +228,7 @@ def named_backend():
 
 def test_readme_uses_torch_compile(named_backend):
     """Every Python block of the README that calls torch.compile runs on the CPU."""
-    programs = [block for block in blocks("python") if "torch.compile" in block]
+    programs = [block for block in blocks(README, "python") if "torch.compile" in block]
     assert programs
     for program in programs:
         exec(compile(program, "README.md", "exec"), {"__name__": "readme"})
@@ -257,7 +236,7 @@ def test_readme_uses_torch_compile(named_backend):
 
 def test_readme_pass_is_the_plugin(plugin):
     """The pass in the README is the one that the tests above run, but for docstrings and blank lines."""
-    (shown,) = [block for block in blocks("python") if "(Pass)" in block]
+    (shown,) = [block for block in blocks(README, "python") if "(Pass)" in block]
     source = (EXAMPLES / "plugin" / "fuse_exp2" / "exp_to_exp2.py").read_text(encoding="utf-8")
     assert without_docstrings(shown) == without_docstrings(source)
     scope: dict = {"__name__": "readme"}
@@ -283,15 +262,9 @@ def without_docstrings(source: str) -> str:
 
 
 def test_readme_shows_the_remarks_of_its_first_program(capsys, named_backend):
-    exec(compile(blocks("python")[0], "model.py", "exec"), {"__name__": "readme"})
-    (shown,) = blocks("text")
+    exec(compile(blocks(README, "python")[0], "model.py", "exec"), {"__name__": "readme"})
+    (shown,) = blocks(README, "text")
     assert shown.split() == capsys.readouterr().out.split()
-
-
-def test_readme_links_exist():
-    text = README.read_text(encoding="utf-8")
-    links = [link for link in re.findall(r"\]\(([^)#]+)\)", text) if "://" not in link]
-    assert links and [link for link in links if not (ROOT / link).exists()] == []
 
 
 # ---- docs/architecture.md ----------------------------------------------------------------------------------
@@ -303,14 +276,10 @@ def test_architecture_shows_what_the_levels_are(capsys):
     chapter = text.partition("\n## One function at every level\n")[2].partition("\n## ")[0]
     assert load(EXAMPLES / "levels.py").main() == 0
     source = (EXAMPLES / "levels.py").read_text(encoding="utf-8")
-    rest = " ".join((source + capsys.readouterr().out).split())
-    excerpts = re.findall(r"^```\w+\n(.*?)^```$", chapter, re.MULTILINE | re.DOTALL)
+    excerpts = [excerpt for _, excerpt in fences(chapter)]
     assert len(excerpts) == 8
-    for excerpt in excerpts:
-        for part in re.split(r"^\.\.\.\n", excerpt, flags=re.MULTILINE):
-            wanted = " ".join(part.split())
-            _, found, rest = rest.partition(wanted)
-            assert found, f"paste anew what examples/levels.py prints: {wanted}"
+    missing = first_missing("...\n".join(excerpts), source + capsys.readouterr().out)
+    assert missing is None, f"paste anew what examples/levels.py prints: {missing}"
 
 
 def test_modules_in_architecture_are_valid():
