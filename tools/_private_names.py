@@ -111,7 +111,11 @@ PRIVATE_NAMES: tuple[Names, ...] = (
         " OpTypes get_default_op_list",
         "save rows that are cheap to read again",
     ),
-    Names("torch._guards", "CompileContext.try_get", "profiler ranges have no number of the graph"),
+    Names(
+        "torch._guards",
+        "CompileContext.try_get",
+        "profiler ranges have no number of the graph, a budget does not say what is compiled again",
+    ),
     Names(
         "torch._guards", "TracingContext TracingContext.try_get tracing", "torch.compiler has no other way"
     ),

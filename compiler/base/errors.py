@@ -49,6 +49,10 @@ class ProgramError(CompileError):
     """
 
 
+class BudgetExceeded(ProgramError):
+    """Raised only when strict: compiling took more than ``compile_budget`` allows."""
+
+
 class UserKernelRefused(CompileError):
     """Triton's front end refuses a user's kernel; ``where`` is the kernel's own line."""
 

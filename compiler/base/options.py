@@ -10,6 +10,7 @@ from dataclasses import field
 from pathlib import Path
 from typing import Any, Literal
 
+from .budget import CompileBudget, budget_of
 from .dataclass import dataclass
 
 #: Values of the option ``rounding``.
@@ -47,6 +48,7 @@ IN_NO_KEY = (
     "program_cache",
     "threads",
     "autotune_seconds",
+    "compile_budget",
     "check_schedules",
     "profiler_range",
 )
@@ -192,6 +194,11 @@ class Options:
         a GPU it does nothing.
     autotune_seconds: how long measuring may take for each graph; groups have half of it, tiles the other.
         What it does not reach is as the rules choose.
+    compile_budget: what compiling may take: ``{"seconds": 60, "graphs": 8, "peak_bytes": 2**30}``, each of
+        which may be left out.  All graphs that get the same dictionary share it.  torch runs a graph that is
+        one too many, or that comes when the seconds are spent, and what is measured has the seconds that are
+        left.  A warning says which decision was one too many, took most of the time, or needs the memory that
+        a memory plan may not have (on a GPU); with ``strict`` it is the error ``BudgetExceeded``.
     output: what runs a graph: ``plan`` its launch plan (on a CPU the interpreter), ``fx`` the same as a
         ``torch.fx.GraphModule``, node by node: launches of our kernels as ops, allocations, views, torch's
         ops (slower).  ``CompiledGraph.fx()`` gives that module with either.
@@ -233,6 +240,7 @@ class Options:
     cudagraphs: bool = False
     autotune: bool = False
     autotune_seconds: float = 60.0
+    compile_budget: CompileBudget | None = None
     output: Literal["plan", "fx"] = "plan"
     deterministic: bool = False
     profiler_range: bool = False
@@ -256,6 +264,8 @@ class Options:
             if name not in hints:
                 known = _nearest(name, hints) or f"; it has {', '.join(hints)}"
                 raise OptionError(f"unknown option '{name}' of the fuse backend{known}")
+            if name == "compile_budget" and isinstance(value, Mapping):
+                value = _budget(value, (options or {}).get("strict") is True)
             if not _fits(value, hints[name]):
                 raise OptionError(f"option '{name}' takes {describe(hints[name])}, got {value!r}")
             if hints[name] in (int, float) and not value >= 0:  # a count or seconds, and no NaN
@@ -320,6 +330,13 @@ class Options:
         )
 
 
+def _budget(limits: Mapping[str, Any], strict: bool) -> CompileBudget:
+    try:
+        return budget_of(limits, strict)
+    except ValueError as error:
+        raise OptionError(f"option 'compile_budget' {error}") from None
+
+
 def _nearest(name: str, known: Mapping[str, Any]) -> str:
     close = difflib.get_close_matches(name, known, 1)
     return f"; did you mean '{close[0]}'?" if close else ""
@@ -349,4 +366,4 @@ def describe(hint: Any) -> str:
         return "a function"
     if hint is type(None):
         return "None"
-    return f"{'an' if hint is int else 'a'} {hint.__name__}"
+    return getattr(hint, "described", None) or f"{'an' if hint is int else 'a'} {hint.__name__}"

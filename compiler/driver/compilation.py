@@ -5,6 +5,7 @@ imports the interpreter and the reports of a dump where it needs them.
 """
 
 from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import field, replace
 from functools import cache, partial
 from pathlib import Path
@@ -266,13 +267,17 @@ def executable(
 
     @cache
     def compiled() -> Mapping[str, PlanKernel]:
-        with timing.measured("wait for Triton"):
+        budget = options.compile_budget
+        with timing.measured("wait for Triton"), nullcontext() if budget is None else budget.spending():
             kernels = wait()
         for kernel in kernels.values():
             # threads: their sum may exceed what the step took
             part = timing.part("wait for Triton").part(kernel.cubin.name)
             for stage, milliseconds in kernel.cubin.timings_ms.items():
                 part.seconds += part.add(stage, milliseconds / 1e3).seconds
+        if budget is not None:
+            budget.compiled(kind, timing, what_runs)
+            budget.check_seconds()
         return kernels
 
     def used(kernels: Mapping[str, PlanKernel]) -> None:

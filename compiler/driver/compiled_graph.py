@@ -144,6 +144,10 @@ def report(compiled: CompiledGraph, options: Options) -> None:
         log.info("%s: %d CUDA graphs, %d calls run between them", compiled.name, recorded, between)
         for call in compiled.unrecorded:
             log.info("%s: not recorded: %s", compiled.name, call)
+    if options.compile_budget is not None:
+        from ..report.budget import draw_on
+
+        draw_on(options.compile_budget, compiled)
     _report_texts(compiled, options)
     if tracing():
         _trace(compiled)

@@ -82,7 +82,15 @@ def lower(
         if request.options.pipeline is None and request.options.verify != "off":
             verify_level(module, _level(request))
     _account(manager.times, request.timing.part("passes"))
-    return Lowered(tuple(manager.times), all(search.complete for search in searches))
+    complete = all(search.complete for search in searches)
+    if not complete and not request.seconds_left:
+        request.remarks.add(
+            "compile-budget",
+            "missed",
+            "seconds",
+            "what is not measured is as the rules choose: no time is left",
+        )
+    return Lowered(tuple(manager.times), complete)
 
 
 def _settings(
@@ -179,7 +187,7 @@ def _searches(request: Request, place: Path, settings: Settings) -> "list[Fusion
 
     options, index = request.options, torch.device(request.device).index or 0
     identity = f"{torch.cuda.get_device_name(index)} {toolchain()}"
-    seconds = options.autotune_seconds / 2
+    seconds = min(options.autotune_seconds, request.seconds_left) / 2
     fusions, tiles = (cache_folder(options, suffix) for suffix in (".fusion", ".tile"))
     return [
         FusionSearch(ProgramTimer(index, options), place / _FUSIONS, settings, fusions, identity, seconds),

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
+from math import inf
 from typing import Any
 
 import torch
@@ -52,6 +53,12 @@ class Request:
         device, on_gpu = where_it_runs(gm, options)
         static = static_placeholders(gm, name) if options.cudagraphs else frozenset[int]()
         return Request(gm, example_inputs, options, name, device, on_gpu, static, kept, timing, remarks)
+
+    @property
+    def seconds_left(self) -> float:
+        """Of ``compile_budget``; infinity where there is no such limit."""
+        budget = self.options.compile_budget
+        return inf if budget is None else budget.left()
 
     @property
     def placeholders(self) -> int:

@@ -43,6 +43,12 @@ def _module(node: fx.Node) -> Line | None:
     return (f"module {name} ({kind.rpartition('.')[2]})" if name else f"module {kind}"), 0
 
 
+def first_line(gm: fx.GraphModule) -> str:
+    """The first line of the program that a graph came from, as ``model.py:12``."""
+    found = (user_line(node) for node in gm.graph.nodes)
+    return next((line_text(line) for line in found if line is not None), "no line of the program")
+
+
 def describe(node: fx.Node) -> str:
     """``add_3 at model.py:12``, for messages."""
     line = user_line(node)

@@ -77,12 +77,44 @@ def planned_bytes(module: ir.Module) -> LiveBytes:
     """What a planned module has allocated: by its ``fuse.alloc``, ``fuse.reuse``, ``fuse.free``, and by the
     results of its torch ops.  What it never gives back lives to the end.
     """
+    positions, owned = _planned(module)
+    return LiveBytes(positions, [life for life, _ in owned])
+
+
+@dataclass(frozen=True)
+class Peak:
+    """The operation of ``@main`` at which a planned module has most bytes allocated, and the storages that it
+    then has, the largest first, each with its bytes.
+    """
+
+    bytes: int
+    at: ir.Operation
+    held: tuple[tuple[int, ir.Value], ...]
+
+
+def peak_of(module: ir.Module) -> Peak | None:
+    """None where the module is not planned, or allocates nothing."""
+    if any("fuse.kernel" in f.attributes for f in module.body.operations):
+        return None
+    positions, owned = _planned(module)
+    live = LiveBytes(positions, [life for life, _ in owned])
+    if not live.peak:
+        return None
+    at = live.at.index(live.peak)
+    held = [(life.bytes, root) for life, root in owned if life.first <= at <= life.last and life.bytes]
+    held.sort(key=lambda pair: -pair[0])
+    operations = list(_main(module).regions[0].blocks[0].operations)
+    return Peak(live.peak, operations[at].operation, tuple(held))
+
+
+def _planned(module: ir.Module) -> tuple[int, list[tuple[Lifetime, ir.Value]]]:
+    """How many operations ``@main`` has, and each storage that it allocates."""
     main = _main(module)
     block = main.regions[0].blocks[0]
     hints, storage = hints_of(main), Storage(main, module)
     arguments = set(block.arguments)
     began: dict[ir.Value, int] = {}
-    lifetimes = []
+    owned = []
     position = -1
     for position, op in enumerate(block.operations):
         op = op.operation
@@ -90,10 +122,10 @@ def planned_bytes(module: ir.Module) -> LiveBytes:
             root = storage.root(op.operands[0])
             if root in began:  # what is taken over goes on under another name
                 end = position if op.name == "fuse.free" else position - 1
-                lifetimes.append(Lifetime(began.pop(root), end, storage_bytes(root, hints)))
+                owned.append((Lifetime(began.pop(root), end, storage_bytes(root, hints)), root))
         for value in op.results:
             is_root = isinstance(value.type, ir.RankedTensorType) and storage.root(value) == value
             if is_root and op.name != "fuse.empty" and value not in arguments:
                 began[value] = position
-    lifetimes += [Lifetime(first, position, storage_bytes(root, hints)) for root, first in began.items()]
-    return LiveBytes(position + 1, lifetimes)
+    owned += [(Lifetime(first, position, storage_bytes(r, hints)), r) for r, first in began.items()]
+    return position + 1, owned

@@ -99,7 +99,9 @@ def load_plan(
     if options.profiler_range:
         around = range_lines(plan, around)
     keys = {name: kernel.key for name, kernel in kernels.items()}
-    timer = FormTimer(partial(ColdSamples, plan.device_index), options.autotune_seconds)
+    budget = options.compile_budget
+    seconds = options.autotune_seconds if budget is None else min(options.autotune_seconds, budget.left())
+    timer = FormTimer(partial(ColdSamples, plan.device_index), seconds)
     tuned = tuned_kernels(plan, launchers, keys, cache_folder(options, ".tile"), timer)
     draw = RngState().draw
     run = LaunchPlan.bind(plan, launchers, externs, draw, wraps, watch, memory, around, tuned)
