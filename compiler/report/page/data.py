@@ -17,7 +17,7 @@ from ...ir.storage import functions_of
 from ...mlir import ir
 from ..schedule import Schedule, schedule_of
 
-VERSION = 2
+VERSION = 3
 
 
 def graph_data(
@@ -47,7 +47,7 @@ def graph_data(
             for b in schedule.buffers
         ],
         "missed": [_missed(remark) for remark in remarks.worst().items],
-        "remarks": remarks.render("text"),
+        "remarks": [_remark(remark) for remark in remarks.items],
         "timing": timing,
         "functions": dict(_functions(module, "")),
         "source": source,
@@ -77,6 +77,16 @@ def _microseconds(launch: Launch, hardware: Hardware) -> float | None:
         return None
     work = replace(launch.estimate, launches=1)  # what a missed fusion would save counts one, too
     return round(microseconds(work, hardware, hardware.rates.streaming.peak), 6)
+
+
+def _remark(remark: Remark) -> dict[str, Any]:
+    return {
+        "kind": remark.kind,
+        "pass": remark.pass_name,
+        "rule": remark.rule,
+        "ops": remark.ops,
+        "text": Remarks([remark]).render("text"),
+    }
 
 
 def _missed(remark: Remark) -> dict[str, Any]:

@@ -79,7 +79,7 @@ function section(graph) {
   if (graph.launches.length) parts.push(make("h3", {}, "Memory over time, with its owners"), memoryTable(graph));
   parts.push(
     make("h3", {}, "Where compile time went"), timeTable(graph),
-    unfold("All remarks", code(graph.remarks || "none")),
+    unfold("All remarks", code(graph.remarks.map(remark => remark.text).join("\n") || "none")),
     unfold("@main", code(graph.functions.main || "none")),
     unfold("The launch plan as Python", code(graph.source || "none: the interpreter runs the module")));
   return make("section", { id: `g${graph.id}` }, ...parts);

@@ -18,17 +18,21 @@ function facts(graph, launch, kernel) {
     make("tr", {}, make("th", { scope: "row" }, name), make("td", {}, text)))));
 }
 
+// Opens the dialog on what the address then names.
+function openDetail(id, title, ...content) {
+  const close = make("button", { type: "button", class: "close" }, "Close (Escape)");
+  close.onclick = () => detail.close();
+  detail.replaceChildren(close, make("h2", { id: "detail-title" }, title), ...content);
+  history.replaceState(null, "", `#${id}`);
+  if (!detail.open) detail.showModal();
+  detail.scrollTop = 0;
+}
+
 function show(graph, launch) {
   const kernel = graph.kernels[launch.name];
   const text = (title, content) => content ? [make("h3", {}, title), code(content)] : [];
-  const close = make("button", { type: "button", class: "close" }, "Close (Escape)");
-  close.onclick = () => detail.close();
-  detail.replaceChildren(close, make("h2", { id: "detail-title" }, `launch ${launch.number}: ${launch.name}`),
-    facts(graph, launch, kernel),
+  openDetail(named(graph, launch), `launch ${launch.number}: ${launch.name}`, facts(graph, launch, kernel),
     ...text("IR", graph.functions[launch.name]), ...text("PTX", kernel && kernel.ptx));
-  history.replaceState(null, "", `#${named(graph, launch)}`);
-  if (!detail.open) detail.showModal();
-  detail.scrollTop = 0;
 }
 detail.onclose = () => {
   const line = document.getElementById(location.hash.slice(1));

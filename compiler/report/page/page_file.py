@@ -11,10 +11,12 @@ import json
 import os
 import re
 import threading
+import zlib
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 from uuid import uuid4
 
@@ -26,7 +28,7 @@ from .data import VERSION
 #: How a page begins; one that begins otherwise is somebody else's.
 MARK = "<!DOCTYPE html><!-- report of fuse-mlir -->"
 #: In the order in which they use each other.
-_SCRIPTS = ("elements", "table", "launch", "graph", "start")
+_SCRIPTS = ("elements", "table", "launch", "graph", "comparison", "start")
 _HEAD = re.compile(r'<script type="application/json" id="data">(.*?)</script>')
 _GRAPH = re.compile(r'<script type="application/gzip" class="graph">(.*?)</script>')
 
@@ -68,6 +70,11 @@ def write_page(place: Path, graphs: Sequence[Mapping[str, Any]]) -> None:
     _write(place, page(graphs))
 
 
+def write_comparison(place: Path, names: Sequence[str], graphs: Sequence[Mapping[str, Any]]) -> None:
+    """Writes a page that compares two reports, as ``write_page``.  graphs: as ``comparison`` gives them."""
+    _write(place, _page([_packed(graph) for graph in graphs], {"compares": names}))
+
+
 def page(graphs: Sequence[Mapping[str, Any]]) -> str:
     """The text of a page."""
     return _page([_packed(graph) for graph in graphs])
@@ -78,10 +85,16 @@ def read_graphs(text: str) -> list[dict[str, Any]]:
     head = _HEAD.search(text) if text.startswith(MARK) else None
     if head is None:
         raise ValueError("it is not a report of fuse-mlir")
-    version = json.loads(head[1])["version"]
+    facts = json.loads(head[1])
+    version = facts["version"]
+    if "compares" in facts:
+        raise ValueError("it compares two reports, and is none itself")
     if version != VERSION:
         raise ValueError(f"it is a report of version {version}; this fuse-mlir reads version {VERSION}")
-    return [json.loads(gzip.decompress(base64.b64decode(packed))) for packed in _GRAPH.findall(text)]
+    try:
+        return [json.loads(gzip.decompress(base64.b64decode(packed))) for packed in _GRAPH.findall(text)]
+    except (ValueError, EOFError, OSError, zlib.error):
+        raise ValueError("the data of a graph is damaged") from None
 
 
 def _packed(graph: Mapping[str, Any]) -> str:
@@ -89,8 +102,8 @@ def _packed(graph: Mapping[str, Any]) -> str:
     return base64.b64encode(gzip.compress(text, compresslevel=6, mtime=0)).decode()
 
 
-def _page(packed: Sequence[str]) -> str:
-    head = json.dumps({"version": VERSION, "versions": _versions()})
+def _page(packed: Sequence[str], facts: Mapping[str, Any] = MappingProxyType({})) -> str:
+    head = json.dumps({"version": VERSION, "versions": _versions(), **facts}).replace("<", "\\u003c")
     data = [f'<script type="application/json" id="data">{head}</script>']
     data += [f'<script type="application/gzip" class="graph">{graph}</script>' for graph in packed]
     return MARK + _template().replace("@DATA@", "\n".join(data))

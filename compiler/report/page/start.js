@@ -56,13 +56,18 @@ function follow(graphs) {
 async function start() {
   const head = JSON.parse(document.getElementById("data").textContent);
   const graphs = await Promise.all([...document.querySelectorAll("script.graph")].map(read));
-  graphs.forEach(prepare);
   document.getElementById("versions").textContent =
     Object.entries(head.versions).map(([name, version]) => `${name} ${version}`).join(", ");
+  if (head.compares) showComparison(head.compares, graphs);
+  else showReport(graphs);
+  main.dataset.ready = "";
+}
+
+function showReport(graphs) {
+  graphs.forEach(prepare);
   main.replaceChildren(firstOf(graphs), ...(graphs.length > 1 ? [graphTable(graphs)] : []),
     ...graphs.map(section));
   window.addEventListener("hashchange", () => follow(graphs));
   follow(graphs);
-  main.dataset.ready = "";
 }
 start().catch(error => { main.textContent = `The report cannot be shown: ${error}`; throw error; });

@@ -66,6 +66,7 @@ LAYERS = {
     "fuse_mlir.bisect": 19,
     "fuse_mlir.cache": 19,
     "fuse_mlir.minify": 19,
+    "fuse_mlir.report": 19,
     "fuse_mlir.templates": 19,  # the public face of compiler/fx/templates.py
     "fuse_mlir.integrations": 20,  # adapters between this compiler and other projects
 }

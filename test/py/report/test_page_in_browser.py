@@ -42,7 +42,7 @@ def graph(name: str, us: list[float], **more: object) -> dict:
         "launches": launches,
         "buffers": buffers,
         "missed": [],
-        "remarks": "",
+        "remarks": [],
         "timing": {"seconds": 0.5, "passes": {"seconds": 0.4, "fuse-vertical": {"seconds": 0.3}}},
         "functions": {f"kernel_{n}": f"func.func private @kernel_{n}() <b>" for n in range(len(us))},
         "source": "",
