@@ -55,6 +55,9 @@ class ConcatProductsInPlace(AnalysisPass):
             -> tensor<64x64xbf16, #fuse.layout<"64,64", "96,1", "32", "">>
         %b = call @mm_out_1(%x, %w, %q)
 
+    So are products that updates put into a tensor until none of its old values is left, if these updates have
+    become one kernel: ``z = zeros(..)``, ``z[:n] = a @ b``, ``z[n:] = c @ d``.
+
     The library writes rows with gaps between them at no cost.  The kernel that reads and writes all of the
     result is gone, and so are its operands: the result is in memory once instead of twice.  All products run
     where the last of them ran.
@@ -89,14 +92,16 @@ class ConcatProductsInPlace(AnalysisPass):
             return
         uses = StorageAccesses.of(Dependences.of(module))
         refused = {id(concat): concat.refusal(uses) for concat in found}  # of the program as it was
+        told = {(r.rule, r.message) for r in remarks.items if r.pass_name == self.name}  # by an earlier run
         for concat in found:
             names = [callee_name(p) for p in concat.products]
             said, reason = ", ".join(f"@{n}" for n in names), refused[id(concat)]
             rule, message = reason or ("written", "are written where their concatenation has them")
-            remarks.add(
-                self.name, "missed" if reason else "passed", rule, f"{said} {message}",
-                ops=tuple(names), locations=(str(concat.call.location),),
-            )  # fmt: skip
+            if reason is None or (rule, f"{said} {message}") not in told:
+                remarks.add(
+                    self.name, "missed" if reason else "passed", rule, f"{said} {message}",
+                    ops=tuple(names), locations=(str(concat.call.location),),
+                )  # fmt: skip
             if reason is None:
                 _write(program, concat, max(concat.products, key=uses.place))
         program.erase_unused()

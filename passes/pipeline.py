@@ -222,6 +222,11 @@ KERNELS = PassStage(
         PassStep(KeepFloat32(), "only memory holds 16 bits", PassSwitch.FLOAT32),
         PassStep(NarrowStores(), "write only the part that changes, once fusion of the whole is over"),
         PassStep(FoldRanges(), "what extents decide needs no code"),
+        PassStep(
+            ConcatProductsInPlace(),
+            "updates that replace all of a tensor are one kernel by now, which concatenates",
+            PassSwitch.LIBRARIES,
+        ),
         PassStep(lambda s: FuseUserEpilogues(s.hardware, s.user_kernels), "its readers are fused by now"),
         PassStep(lambda s: FuseUserPrologues(s.hardware, s.user_kernels), "behind it: nothing runs again"),
         PassStep(SimplifyDims(), "fewest dims: cheapest indices, widest accesses"),

@@ -9,9 +9,8 @@ from ...ir.defining import defining_op, is_true
 from ...ir.kernel import Kernel, kernel_dims, string, strings
 from ...ir.layout import TensorSpec
 from ...mlir import ir
+from .conditions import bounds_where
 
-#: ``arith.cmpi``: less than, greater than or equal.
-_LESS, _NOT_LESS = 2, 5
 #: All that such a kernel is made of.
 _OPS = frozenset(
     {
@@ -136,59 +135,60 @@ def pieces(value: ir.Value, dims: Mapping[str, Expr]) -> Pieces | None:
     """The loads of which ``value`` is one, by a coordinate, each of which reads all points of its piece; None
     for other values.  ``dims``: extents.
     """
-    parts = _parts(value)
-    loads = tuple(load for load, _ in parts if load is not None)
-    bounded = {dim for _, (dim, _) in parts[:-1]}
-    if not len(loads) == len(parts) >= 2 or len(bounded) != 1 or not bounded <= set(dims):
+    dim = _chosen_by(value)
+    extent = dims[dim].constant if dim is not None and dim in dims else None
+    if dim is None or extent is None:
         return None
-    [dim] = bounded
-    last = dims[dim].constant
-    ends = (*(end for _, (_, end) in parts[:-1]), 0 if last is None else last)
-    begin = 0
-    for load, end in zip(loads, ends, strict=True):
-        whole = all(_holds(load.operands[1], dim, n) for n in (begin, end - 1))  # then in between as well
-        if begin >= end or not whole:
+    parts = _parts(value, dim, range(extent))
+    loads = [] if parts is None else [load for each, _ in parts if (load := defining_op(each, "fuse.load"))]
+    if parts is None or not len({*loads}) == len(parts) >= 2:
+        return None
+    for load, (_, piece) in zip(loads, parts, strict=True):
+        if _range(load.operands[1], dim, piece) != piece:
             return None
-        begin = end
-    return Pieces(dim, loads, ends)
+    return Pieces(dim, tuple(loads), tuple(piece.stop for _, piece in parts))
 
 
-#: A load, or None for any other value; the dim and its extent below which a point gets it.
-_Part = tuple[ir.Operation | None, tuple[str, int]]
-
-
-def _parts(value: ir.Value) -> list[_Part]:
-    """What a value is where a coordinate is below the first bound, below the second, .., and elsewhere."""
-    parts: list[_Part] = []
+def _chosen_by(value: ir.Value) -> str | None:
+    """The dim whose coordinate says which value a choice takes."""
     select = defining_op(value, "arith.select")
-    while select is not None:
-        below = _below(select.operands[0])
-        parts.append((defining_op(select.operands[1], "fuse.load"), below or ("", 0)))
-        value = select.operands[2]
-        select = defining_op(value, "arith.select")
-    return [*parts, (defining_op(value, "fuse.load"), ("", 0))]
+    bounds, _ = ([], False) if select is None else bounds_where(select.operands[0], holds=True)
+    names = frozenset().union(*[e.symbols() for e in bounds])
+    return next(iter(names)) if len(names) == 1 else None
 
 
-def _below(condition: ir.Value) -> tuple[str, int] | None:
-    """(d, n) of the condition ``d - n < 0``; None for any other."""
-    compared = _compared(condition, _LESS)
-    if compared is None or len(compared.symbols()) != 1:
+def _parts(value: ir.Value, dim: str, within: range) -> list[tuple[ir.Value, range]] | None:
+    """What a value is at which coordinates ``within``, in order; None where anything else decides.  So the
+    outermost of several choices, which is the last of several updates, takes its coordinates first.
+    """
+    select = defining_op(value, "arith.select")
+    if not within or select is None:
+        return [(value, within)] if within else []
+    condition, inside, outside = select.operands
+    chosen = _range(condition, dim, within)
+    if chosen is None:
         return None
-    [dim] = compared.symbols()
-    at_zero = compared.subs({dim: const(0)}).constant
-    return None if at_zero is None or sym(dim) + at_zero != compared else (dim, -at_zero)
+    before, behind = range(within.start, chosen.start), range(chosen.stop, within.stop)
+    found = [_parts(outside, dim, before), _parts(inside, dim, chosen), _parts(outside, dim, behind)]
+    return None if None in found else [part for parts in found if parts for part in parts]
 
 
-def _compared(condition: ir.Value, predicate: int) -> Expr | None:
-    """The index expression that a condition compares with 0 in this way; None for other conditions."""
-    compare = defining_op(condition, "arith.cmpi")
-    if compare is None or ir.IntegerAttr(compare.attributes["predicate"]).value != predicate:
-        return None
-    index = defining_op(compare.operands[0], "fuse.index")
-    zero = defining_op(compare.operands[1], "arith.constant")
-    if index is None or zero is None or ir.IntegerAttr(zero.attributes["value"]).value != 0:
-        return None
-    return parse(string(index.attributes["expr"]))
+def _range(condition: ir.Value, dim: str, within: range) -> range | None:
+    """At which coordinates ``within`` a condition holds; None where it asks for anything else."""
+    if is_true(condition):
+        return within
+    bounds, whole = bounds_where(condition, holds=True)
+    begin, end = within.start, within.stop
+    for bound in bounds:
+        below, above = (bound - sym(dim)).constant, (bound + sym(dim)).constant
+        if below is not None:
+            begin = max(begin, -below)
+        elif above is not None:
+            end = min(end, above + 1)
+        else:
+            return None
+    begin = min(begin, within.stop)
+    return range(begin, max(begin, end)) if whole else None
 
 
 def _is_part(load: ir.Operation, at: tuple[Expr, ...], place: int, begin: int, end: int) -> bool:
@@ -199,18 +199,3 @@ def _is_part(load: ir.Operation, at: tuple[Expr, ...], place: int, begin: int, e
 
 def _with(values: tuple[Expr, ...], place: int, value: Expr) -> tuple[Expr, ...]:
     return (*values[:place], value, *values[place + 1 :])
-
-
-def _holds(condition: ir.Value, dim: str, coordinate: int) -> bool:
-    """Whether a conjunction of bounds of one dim is known to hold at a coordinate."""
-    if is_true(condition):
-        return True
-    both = defining_op(condition, "arith.andi")
-    if both is not None:
-        return all(_holds(v, dim, coordinate) for v in both.operands)
-    for predicate in (_LESS, _NOT_LESS):
-        compared = _compared(condition, predicate)
-        if compared is not None:
-            value = compared.subs({dim: const(coordinate)}).constant
-            return value is not None and (value < 0) == (predicate == _LESS)
-    return False

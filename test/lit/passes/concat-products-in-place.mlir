@@ -143,3 +143,79 @@ module attributes {fuse.device = "cuda:0"} {
     return %t : tensor<64x32xbf16>
   }
 }
+
+// -----
+
+// Two updates that leave nothing of a tensor of zeros: the second one, which is the outer choice, fills the front.
+// CHECK-LABEL: func.func @main
+// CHECK: %[[C:.*]] = "fuse.empty"() {syms = []} : () -> tensor<96x32xbf16>
+// CHECK-NEXT: %[[P:.*]] = "fuse.view"(%[[C]]) {map = ["v0", "v1"], syms = []}
+// CHECK-NEXT: call @mm_out(%arg0, %arg1, %[[P]])
+// CHECK-NEXT: %[[Q:.*]] = "fuse.view"(%[[C]]) {map = ["v0 + 32", "v1"], syms = []}
+// CHECK-NEXT: call @mm_out_1(%arg2, %arg1, %[[Q]])
+// CHECK-NEXT: return %[[C]]
+module attributes {fuse.device = "cuda:0"} {
+  func.func @main(%x: tensor<32x32xbf16>, %v: tensor<32x32xbf16>, %y: tensor<64x32xbf16>) -> tensor<96x32xbf16> {
+    %b = call @mm_1(%y, %v) : (tensor<64x32xbf16>, tensor<32x32xbf16>) -> tensor<64x32xbf16>
+    %a = call @mm(%x, %v) : (tensor<32x32xbf16>, tensor<32x32xbf16>) -> tensor<32x32xbf16>
+    %e = "fuse.empty"() {syms = []} : () -> tensor<96x32xbf16>
+    %c = call @filled(%a, %b, %e) : (tensor<32x32xbf16>, tensor<64x32xbf16>, tensor<96x32xbf16>) -> tensor<96x32xbf16>
+    return %c : tensor<96x32xbf16>
+  }
+  func.func private @mm(tensor<32x32xbf16>, tensor<32x32xbf16>) -> tensor<32x32xbf16> attributes {fuse.args = [#fuse.arg<0 : i64>, #fuse.arg<1 : i64>], fuse.extern = "aten.mm.default", fuse.kwargs = {}}
+  func.func private @mm_1(tensor<64x32xbf16>, tensor<32x32xbf16>) -> tensor<64x32xbf16> attributes {fuse.args = [#fuse.arg<0 : i64>, #fuse.arg<1 : i64>], fuse.extern = "aten.mm.default", fuse.kwargs = {}}
+  func.func private @filled(%x: tensor<32x32xbf16>, %y: tensor<64x32xbf16>, %o: tensor<96x32xbf16>) -> tensor<96x32xbf16> attributes {fuse.dims = {d0 = "96", d1 = "32"}, fuse.kernel, fuse.ties = array<i64: 2>} {
+    %zeros = arith.constant 0.0 : bf16
+    %zero = arith.constant 0 : i64
+    %n = arith.constant 32 : i64
+    %i = "fuse.index"() {expr = "d0 - 32"} : () -> i64
+    %j = "fuse.index"() {expr = "d0"} : () -> i64
+    %from = arith.cmpi sge, %i, %zero : i64
+    %r = "fuse.load"(%y, %from, %zeros) {at = ["d0 - 32", "d1"]} : (tensor<64x32xbf16>, i1, bf16) -> bf16
+    %s = arith.select %from, %r, %zeros : bf16
+    %to = arith.cmpi slt, %j, %n : i64
+    %start = arith.cmpi sge, %j, %zero : i64
+    %in = arith.andi %to, %start : i1
+    %l = "fuse.load"(%x, %in, %zeros) {at = ["d0", "d1"]} : (tensor<32x32xbf16>, i1, bf16) -> bf16
+    %t = arith.select %in, %l, %s : bf16
+    %true = arith.constant true
+    %u = "fuse.store"(%o, %t, %true) {at = ["d0", "d1"], mode = "set"} : (tensor<96x32xbf16>, bf16, i1) -> tensor<96x32xbf16>
+    return %u : tensor<96x32xbf16>
+  }
+}
+
+// -----
+
+// Must not fire: row 31 stays zero.
+// CHECK-LABEL: func.func @main
+// CHECK: call @filled
+// CHECK-NOT: aten.mm.out
+module attributes {fuse.device = "cuda:0"} {
+  func.func @main(%x: tensor<32x32xbf16>, %v: tensor<32x32xbf16>, %y: tensor<64x32xbf16>) -> tensor<96x32xbf16> {
+    %b = call @mm_1(%y, %v) : (tensor<64x32xbf16>, tensor<32x32xbf16>) -> tensor<64x32xbf16>
+    %a = call @mm(%x, %v) : (tensor<32x32xbf16>, tensor<32x32xbf16>) -> tensor<32x32xbf16>
+    %e = "fuse.empty"() {syms = []} : () -> tensor<96x32xbf16>
+    %c = call @filled(%a, %b, %e) : (tensor<32x32xbf16>, tensor<64x32xbf16>, tensor<96x32xbf16>) -> tensor<96x32xbf16>
+    return %c : tensor<96x32xbf16>
+  }
+  func.func private @mm(tensor<32x32xbf16>, tensor<32x32xbf16>) -> tensor<32x32xbf16> attributes {fuse.args = [#fuse.arg<0 : i64>, #fuse.arg<1 : i64>], fuse.extern = "aten.mm.default", fuse.kwargs = {}}
+  func.func private @mm_1(tensor<64x32xbf16>, tensor<32x32xbf16>) -> tensor<64x32xbf16> attributes {fuse.args = [#fuse.arg<0 : i64>, #fuse.arg<1 : i64>], fuse.extern = "aten.mm.default", fuse.kwargs = {}}
+  func.func private @filled(%x: tensor<32x32xbf16>, %y: tensor<64x32xbf16>, %o: tensor<96x32xbf16>) -> tensor<96x32xbf16> attributes {fuse.dims = {d0 = "96", d1 = "32"}, fuse.kernel, fuse.ties = array<i64: 2>} {
+    %zeros = arith.constant 0.0 : bf16
+    %zero = arith.constant 0 : i64
+    %n = arith.constant 31 : i64
+    %i = "fuse.index"() {expr = "d0 - 32"} : () -> i64
+    %j = "fuse.index"() {expr = "d0"} : () -> i64
+    %from = arith.cmpi sge, %i, %zero : i64
+    %r = "fuse.load"(%y, %from, %zeros) {at = ["d0 - 32", "d1"]} : (tensor<64x32xbf16>, i1, bf16) -> bf16
+    %s = arith.select %from, %r, %zeros : bf16
+    %to = arith.cmpi slt, %j, %n : i64
+    %start = arith.cmpi sge, %j, %zero : i64
+    %in = arith.andi %to, %start : i1
+    %l = "fuse.load"(%x, %in, %zeros) {at = ["d0", "d1"]} : (tensor<32x32xbf16>, i1, bf16) -> bf16
+    %t = arith.select %in, %l, %s : bf16
+    %true = arith.constant true
+    %u = "fuse.store"(%o, %t, %true) {at = ["d0", "d1"], mode = "set"} : (tensor<96x32xbf16>, bf16, i1) -> tensor<96x32xbf16>
+    return %u : tensor<96x32xbf16>
+  }
+}

@@ -48,7 +48,32 @@ def of_what_stays(x, v, w):
     return torch.cat([n @ v, n @ w], 1)
 
 
-FIRES = (beside, below, read_again, projections, batches, biased_below, of_what_stays)
+def filled(x, v, w):
+    """Updates that replace all of a tensor, in any order."""
+    y = torch.zeros(12, 8)
+    y[4:] = x @ v
+    y[:4].copy_(x[:4] @ v)
+    return y
+
+
+def filled_columns(x, v, w):
+    y = x.new_empty(8, 20)
+    y[:, 8:].copy_(x @ w)
+    y[:, :8] = x @ v
+    return y
+
+
+FIRES = (
+    beside,
+    below,
+    read_again,
+    projections,
+    batches,
+    biased_below,
+    of_what_stays,
+    filled,
+    filled_columns,
+)
 
 
 def biased_beside(x, v, w):
@@ -86,6 +111,29 @@ def of_two_ranks(x, v, w):
     return torch.cat([torch.bmm(x.view(2, 4, 8), v.expand(2, 8, 8)), (x @ w).view(2, 4, 12)], -1)
 
 
+def filled_but_for_a_row(x, v, w):
+    y = torch.zeros(13, 8)
+    y[:4] = x[:4] @ v
+    y[4:12] = x @ v
+    return y
+
+
+def filled_twice(x, v, w):
+    """A row of the first product is replaced."""
+    y = torch.zeros(12, 8)
+    y[:8] = x @ v
+    y[4:] = x @ w[:, :8]
+    return y
+
+
+def filled_by_rows_and_columns(x, v, w):
+    y = torch.zeros(8, 8)
+    y[:, :4] = x @ v[:, :4]
+    y[:4] = x[:4] @ v
+    y[4:, 4:] = x[4:] @ v[:, 4:]
+    return y
+
+
 #: Concatenations that stay, and the rule that says why, of products alone.
 STAYS = {
     biased_beside: ["bias"],
@@ -96,6 +144,9 @@ STAYS = {
     along_a_middle_dim: ["views"],
     of_two_ranks: ["views"],
     of_what_dies: ["lifetime"],
+    filled_but_for_a_row: [],
+    filled_twice: [],
+    filled_by_rows_and_columns: [],
 }
 
 
