@@ -23,6 +23,7 @@ GIVEN = {
 NUMBERS = {
     "clamp": lambda x, n: x.clamp(max=n),
     "clamp_": lambda x, n: x.clone().clamp_(min=n),
+    "hardtanh": lambda x, n: F.hardtanh(x, min(n, 0), max(n, 1)),
     "full": lambda x, n: torch.full((2,), n, dtype=x.dtype),
     "full_like": torch.full_like,
     "new_full": lambda x, n: x.new_full((2,), n),

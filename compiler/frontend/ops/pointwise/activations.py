@@ -4,7 +4,7 @@ import math
 
 from ...importer.arithmetic import Operand, Scalar
 from ...importer.builder import KernelBuilder
-from .elementwise import Kind, pointwise
+from .elementwise import Kind, bound, pointwise
 
 K = KernelBuilder
 
@@ -107,7 +107,7 @@ def elu_backward(
 
 @pointwise("aten.hardtanh.default", over=("self",))
 def hardtanh(k: K, x: Scalar, low: Operand = -1, high: Operand = 1) -> Scalar:
-    return k.minimum(k.maximum(x, low), high)
+    return k.minimum(k.maximum(x, bound(x, low)), bound(x, high))
 
 
 @pointwise("aten.hardtanh_backward.default", over=("grad_output", "self"))

@@ -3,13 +3,12 @@
 import math
 
 import torch
-from torch.torch_version import TorchVersion
 
 from ....fx.table import lowers
 from ...importer.arithmetic import Operand, Scalar
 from ...importer.builder import KernelBuilder
 from ...importer.call import Call
-from .elementwise import Kind, Pointwise, lower, pointwise
+from .elementwise import Kind, Pointwise, bound, lower, pointwise
 
 K = KernelBuilder
 
@@ -124,32 +123,21 @@ def fmin(k: K, x: Scalar, other: Scalar) -> Scalar:
     return k.binary("fmin", x, other) if x.is_float else k.minimum(x, other)
 
 
-def _bound(x: Scalar, number: Operand) -> Operand:
-    """A bound of integers: a number beyond what their dtype holds is the last one that it does.  A negative
-    one of unsigned integers wraps where eager's does, which it did before torch 2.15.
-    """
-    if type(number) is not int or x.is_float or x.dtype == torch.bool:
-        return number
-    limits = torch.iinfo(x.dtype)
-    wraps = limits.min == 0 and TorchVersion(torch.__version__) < (2, 15)
-    return min(number, limits.max) if wraps else min(max(number, limits.min), limits.max)
-
-
 @pointwise("aten.clamp.default", "aten.clamp.Tensor", "aten.clip.default", "aten.clip.Tensor")
 def clamp(k: K, x: Scalar, low: Operand | None = None, high: Operand | None = None) -> Scalar:
     """The upper bound wins over the lower; any NaN gives NaN."""
-    x = x if low is None else k.maximum(x, _bound(x, low))
-    return x if high is None else k.minimum(x, _bound(x, high))
+    x = x if low is None else k.maximum(x, bound(x, low))
+    return x if high is None else k.minimum(x, bound(x, high))
 
 
 @pointwise("aten.clamp_min.default", "aten.clamp_min.Tensor")
 def clamp_min(k: K, x: Scalar, low: Operand) -> Scalar:
-    return k.maximum(x, _bound(x, low))
+    return k.maximum(x, bound(x, low))
 
 
 @pointwise("aten.clamp_max.default", "aten.clamp_max.Tensor")
 def clamp_max(k: K, x: Scalar, high: Operand) -> Scalar:
-    return k.minimum(x, _bound(x, high))
+    return k.minimum(x, bound(x, high))
 
 
 @pointwise("aten.where.self", "aten.where.ScalarOther", "aten.where.ScalarSelf", over=("self", "other"))

@@ -15,13 +15,14 @@ from typing import Any
 import torch
 from torch._prims_common import ELEMENTWISE_TYPE_PROMOTION_KIND as Kind
 from torch._prims_common import elementwise_dtypes
+from torch.torch_version import TorchVersion
 from torch.utils._python_dispatch import _disable_current_modes
 
 from ....base.dataclass import dataclass
 from ....fx.eager_dtypes import rounded
 from ....fx.table import lowers
 from ....index import Expr
-from ...importer.arithmetic import Scalar
+from ...importer.arithmetic import Operand, Scalar
 from ...importer.builder import KernelBuilder
 from ...importer.call import Call
 from ...importer.dtypes import BY_TORCH
@@ -244,3 +245,15 @@ def _stand_in(value: Any) -> Any:
 
 
 __all__ = ["APART", "RULES", "Kind", "Pointwise", "lower", "lower_arguments", "pointwise"]
+
+
+def bound(x: Scalar, number: Operand) -> Operand:
+    """A bound of integers: a number beyond what their dtype holds is the last one that it does, a fraction is
+    cut off.  A negative one of unsigned integers wraps where eager's does, which it did before torch 2.15.
+    """
+    if not isinstance(number, (int, float)) or x.is_float or x.dtype == torch.bool or number != number:
+        return number
+    limits = torch.iinfo(x.dtype)
+    wraps = limits.min == 0 and TorchVersion(torch.__version__) < (2, 15)
+    held = min(number, limits.max) if wraps else min(max(number, limits.min), limits.max)
+    return int(held)
