@@ -24,6 +24,9 @@ TESTS = {
         "test_does_not_fire",
     ),
     "attention-masks": RewriteTests("rewrites/test_attention_masks.py", "test_causal", "test_left_alone"),
+    "attention-decoding": RewriteTests(
+        "rewrites/test_attention_decoding.py", "test_fires", "test_does_not_fire"
+    ),
     "attention-splits": RewriteTests("rewrites/test_attention_splits.py", "test_fires", "test_does_not_fire"),
     "attention-mask-layout": RewriteTests(
         "rewrites/test_attention_mask_layout.py",

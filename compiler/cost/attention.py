@@ -20,6 +20,9 @@ _KERNELS = 10
 #: Keys of a part, at least.
 _LEAST_KEYS = 128
 
+#: Issue slots of an element in fewer bits: to widen it, to scale it, and to round it.
+_CONVERSION = 4
+
 #: Queries that all heads of one head of keys may have together: more fill a tile of a product.
 MOST_ROWS = 64
 
@@ -88,4 +91,26 @@ class MaskedAttention:
         return parts
 
 
-__all__ = ["MOST_ROWS", "MaskedAttention"]
+@dataclass(frozen=True)
+class WidenedCache:
+    """Bytes of keys and values of a few queries: ``read``, as they lie in memory, and ``made``, as a call
+    takes them.  ``converted``: elements of those that lie there in fewer bits.
+    """
+
+    read: int
+    made: int
+    converted: int
+
+    def kernel_us(self, hardware: Hardware) -> float:
+        """Microseconds of a kernel that reads what lies there, and of one that joins its slices."""
+        work = Work(self.read, slots=_CONVERSION * self.converted, launches=2)
+        return microseconds(work, hardware, hardware.rates.chains.few_rows)
+
+    def call_us(self, hardware: Hardware) -> float:
+        """Microseconds of a kernel that makes what the call reads, and at least of the call."""
+        made = Work(self.read, written=self.made, launches=1)
+        call = microseconds(Work(self.made, launches=1), hardware, hardware.rates.attention.call)
+        return call + microseconds(made, hardware, hardware.rates.streaming.pointwise)
+
+
+__all__ = ["MOST_ROWS", "MaskedAttention", "WidenedCache"]

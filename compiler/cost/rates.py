@@ -221,15 +221,17 @@ class CallRates:
 class ChainRates:
     """Products that stay in registers.
 
-    ``chain``: of at most 128 columns.  ``cascade``: of any number, which a program goes through.  ``wide``:
-    of more than 128, whose programs hold the columns of one product; a
-    step makes a descriptor.  ``call_spills``: how many times its estimate a call of a wide chain takes where
-    the result is larger than the L2 cache.  ``blocks_in_turn``, ``blocks_copying``: the fewest blocks of rows
-    for each program that goes through blocks, and for each that copies weights for every block.
+    ``chain``: of at most 128 columns.  ``cascade``: of any number, which a program goes through;
+    ``few_rows``, of few rows, whose columns are split.  ``wide``: of more than 128, whose programs hold the
+    columns of one product; a step makes a descriptor.  ``call_spills``: how many times its estimate a call of
+    a wide chain takes where the result is larger than the L2 cache.  ``blocks_in_turn``, ``blocks_copying``:
+    the fewest blocks of rows for each program that goes through blocks, and for each that copies weights for
+    every block.
     """
 
     chain: Regime
     cascade: Regime
+    few_rows: Regime
     wide: Regime
     call_spills: float
     blocks_in_turn: float

@@ -14,6 +14,7 @@ from ..base.dataclass import dataclass
 from ..base.options import Options
 from ..base.remarks import Remarks
 from .captured.attention import fuse_attention
+from .captured.attention_decoding import keep_decoding
 from .captured.attention_layout import lay_out_queries
 from .captured.attention_mask_layout import lay_out_masks
 from .captured.attention_masks import simplify_masks
@@ -54,6 +55,7 @@ class Switch(Enum):
 
     ALWAYS = "always on"
     ATTENTION = "option `attention`"
+    CASCADES = "option `attention`, where `products` is `auto` and `rounding` is `float32`"
     INFERENCE = "where no gradients are asked for"
     EPILOGUES = "option `epilogues`"
     LAYOUTS = "option `layouts`"
@@ -66,6 +68,7 @@ def switched_on(options: Options, *, kind: str, on_gpu: bool) -> frozenset[Switc
     holds = {
         Switch.ALWAYS: True,
         Switch.ATTENTION: options.attention,
+        Switch.CASCADES: options.attention and options.products == "auto" and options.rounding == "float32",
         Switch.INFERENCE: kind == "inference",
         Switch.EPILOGUES: library,
         Switch.LAYOUTS: options.free_layouts(on_gpu),
@@ -108,6 +111,7 @@ CAPTURED = Stage(
         Step(drop_idle_dropouts, Switch.ALWAYS, "first: all that follows asks what shares memory"),
         Step(update_one_by_one, Switch.ALWAYS, "what follows sees each write on its own"),
         Step(write_to_memory, Switch.ALWAYS, "what follows meets fewer views that are written"),
+        Step(keep_decoding, Switch.CASCADES, "what the next would make a call of"),
         Step(fuse_attention, Switch.ATTENTION, "makes the op that the next three change"),
         Step(lay_out_queries, Switch.ATTENTION, "the strides of the query are those of the result"),
         Step(simplify_masks, Switch.ATTENTION, "a mask that is gone needs no layout"),

@@ -20,8 +20,9 @@ from .surroundings import Surroundings
 
 #: The element types that were measured.
 _TYPES = ("bf16", "f16")
-#: The fewest rows of scores: what has fewer is bound by the bytes of keys, which other kernels split.
-_FEWEST_ROWS = 64
+#: Rows of scores that were measured: few, so that bytes of keys bound a kernel whose columns are split, or
+#: enough for a block.
+_MOST_FEW, _FEWEST_ROWS = 16, 64
 #: The fewest columns: of fewer, scores stay in the cache.
 _FEWEST_COLUMNS = 256
 #: The most elements of a row of a factor that is no scores.
@@ -42,6 +43,8 @@ def cascades_of(products: Sequence[Product], around: Surroundings) -> list[Chain
         scores = step.makers
         if len(scores) > _MOST_FIRST or not step.inner - {p.result for p in scores}:
             continue
+        if _has_few_rows(last, around) and not step.reduces:  # ``split-reductions`` cuts a softmax alone
+            continue
         if all(_is_measured(p, last, around) for p in scores):
             found.append(Chain(scores, ((last, step),)))
     return found
@@ -52,18 +55,40 @@ def cascade_cost(chain: Chain, around: Surroundings, hardware: Hardware) -> Chai
     scores is stored and read twice at least where they are reduced, and once where they are not.
     """
     [(last, step)] = chain.steps
+    rates = hardware.rates.chains
     library = library_of(chain, around, hardware)
     scores = around.bytes_of(chain.first[0].result)
     between = Work(2 * scores, launches=1)
     library += microseconds(between, hardware, hardware.rates.streaming.rows)
+    if _has_few_rows(last, around):
+        kernel = microseconds(_few_rows(chain, around), hardware, rates.few_rows)
+        return ChainCost(kernel, library, margin(library, hardware), cascade=True)
     flops = sum(2 * _points(p, around) for p in chain.products)
     moved = set(step.outer)
     for product in chain.products:
         moved |= {root for v in (*product.operands, product.result) if (root := root_of(v)) not in step.inner}
     element = last.specs["left"].element
     work = Work(sum(map(around.bytes_of, moved)), slots=step.slots, flops=flops, element=element, launches=1)
-    kernel = microseconds(work, hardware, hardware.rates.chains.cascade)
+    kernel = microseconds(work, hardware, rates.cascade)
     return ChainCost(kernel, library, margin(library, hardware), cascade=True)
+
+
+def _few_rows(chain: Chain, around: Surroundings) -> Work:
+    """Of a kernel that reads keys and values as they lie, and one that joins the slices of its columns.  Rows
+    that share keys share what is computed of them: of each byte that is read, at most.
+    """
+    [(last, step)] = chain.steps
+    moved, slots = {last.result, *step.outer}, step.slots
+    for product in chain.products:
+        slots_of = around.cost(product).slots
+        for role in ("left", "right"):
+            value = product.values[role]
+            if root_of(value) not in step.inner:
+                _, sources = around.made_of(value)
+                moved.update(sources)
+                read = sum(map(around.bytes_of, sources))
+                slots += slots_of.get(role, 0) * min(around.elements_of(value), read)
+    return Work(sum(map(around.bytes_of, moved)), slots=slots, launches=2)
 
 
 def _may_be_part(product: Product) -> bool:
@@ -76,11 +101,15 @@ def _may_be_part(product: Product) -> bool:
     )
 
 
+def _has_few_rows(last: Product, around: Surroundings) -> bool:
+    return estimate(last.size("left"), around.hints) <= _MOST_FEW
+
+
 def _is_measured(scores: Product, last: Product, around: Surroundings) -> bool:
     sizes = {role: estimate(scores.size(role), around.hints) for role in ("left", "right", "summed")}
     head = estimate(last.size("right"), around.hints)
     return (
-        sizes["left"] >= _FEWEST_ROWS
+        (sizes["left"] >= _FEWEST_ROWS or sizes["left"] <= _MOST_FEW)
         and sizes["right"] >= _FEWEST_COLUMNS
         and max(sizes["summed"], head) <= _WIDEST_HEAD
         and min(sizes["summed"], head) >= 16

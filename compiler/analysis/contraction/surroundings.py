@@ -120,7 +120,7 @@ class Surroundings:
         front, reduced, border, slots = 0, False, 0, dict[str, int]()
         copied = product.copied
         for operand, spec in product.reads:
-            size, (made, sources) = self._size(spec), self._made(operand)
+            size, (made, sources) = self._size(spec), self.made_of(operand)
             again = (operand, spec) in copied
             called = size * (3 if again else 1)
             own += called
@@ -155,7 +155,7 @@ class Surroundings:
                 fused += result
         return Moved(fused, call + front, launches, own, widened, slots, front, reduced, border, behind)
 
-    def _made(self, value: ir.Value) -> tuple[list[ir.Operation], list[ir.Value]]:
+    def made_of(self, value: ir.Value) -> tuple[list[ir.Operation], list[ir.Value]]:
         """The calls whose kernels compute ``value`` in the kernel of a product that reads it, and what is
         read of other values."""
         calls: list[ir.Operation] = []

@@ -45,6 +45,8 @@ _NARROW = RateSource("layers of at most 128 columns", "H200", "2026-11-23")
 #: 13 kinds of attention of 2 x 16 heads of 128 with 2048 keys (docs/attention.md): too long by 8 to 30% where
 #: blocks of keys are all computed.
 _CASCADES = RateSource("attention of 2048 keys, 13 kinds", "H100", "2026-11-28", 0.30)
+#: 12 kinds of decoding of 32 heads of 128, caches of 64 to 512 MB (docs/attention.md).
+_DECODING = RateSource("decoding, 12 kinds", "H200", "2026-11-28", 0.15)
 #: Programs of a walk in kernels ("Walks beside two kernels" in docs/performance/history.md).
 _WALKS = RateSource("walks beside two kernels", "H200", "2026-11-23")
 #: One query of 32 heads over 8 with 32768 keys of 128, in bf16.
@@ -156,6 +158,9 @@ _OF_CHAINS = ChainRates(
     ),
     cascade=Regime(
         ADDING, bandwidth=_part(0.88, _TILES), issue=_part(1.0, _CASCADES), multiply=_part(0.6, _CASCADES)
+    ),
+    few_rows=Regime(
+        ADDING, bandwidth=_part(0.78, _DECODING), issue=_part(0.6, _DECODING), starts=_us(5.0, _DECODING)
     ),
     wide=Regime(
         ADDING,

@@ -75,6 +75,9 @@ from .memory import SharedMemory
 
 log = logging.getLogger(__name__)
 
+#: In the ``meta`` of the last product of an attention that stays as it is (``attention_decoding.py``).
+DERIVED = "fuse_derived_attention"
+
 _BINARY = ("input", "other")
 _SOFTMAX = ("input", "dim", "dtype")
 _FILL = ("input", "mask", "value")
@@ -151,7 +154,7 @@ def _fuse(graph: Graph, *, recomputed: bool) -> int:
         return 0
     count = 0
     for node in list(graph.nodes):
-        if _call(node)[0] != "matmul":
+        if _call(node)[0] != "matmul" or DERIVED in node.meta:
             continue
         found = recognize(node)
         if isinstance(found, str):
@@ -458,4 +461,4 @@ def _same(left: Any, right: Any) -> bool:
     return len(left) == len(right) and all(statically_known_true(a == b) for a, b in pairs)
 
 
-__all__ = ["STEPS", "Attention", "fuse_attention", "kernel_refusal", "loses_rows", "recognize"]
+__all__ = ["DERIVED", "STEPS", "Attention", "fuse_attention", "kernel_refusal", "loses_rows", "recognize"]

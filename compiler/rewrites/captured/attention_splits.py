@@ -111,7 +111,7 @@ def _split(node: Node) -> bool:
 
 def parts_of(sizes: MaskedAttention, device: torch.device) -> int:
     """Into how many parts the keys of an attention are split; 1 for none."""
-    return sizes.parts(_hardware(device)) if device.type == "cuda" else 1
+    return sizes.parts(hardware_of(device)) if device.type == "cuda" else 1
 
 
 def masked_attention(
@@ -147,7 +147,8 @@ def _is_whole(value: Tensor) -> bool:
 
 
 @functools.cache
-def _hardware(device: torch.device) -> Hardware:
+def hardware_of(device: torch.device) -> Hardware:
+    """The model of a GPU; a generic one where there is none."""
     if not torch.cuda.is_available():
         return hardware_named("generic")
     return device_hardware(torch.cuda.get_device_properties(device))
@@ -224,4 +225,4 @@ def _by_parts(emit: Any, mask: Node, value: Tensor, heads: int, parts: int) -> N
     return emit("permute", emit("unflatten", by_group, -1, (parts, -1)), 0, 1, 4, 2, 3, 5)
 
 
-__all__ = ["KeySplit", "masked_attention", "parts_of", "split_attention", "split_keys"]
+__all__ = ["KeySplit", "hardware_of", "masked_attention", "parts_of", "split_attention", "split_keys"]

@@ -38,6 +38,41 @@ module attributes {fuse.device = "cuda:0"} {
 
 // -----
 
+// A few rows: bytes bound it, and two kernels take less time than three, as split-reductions cuts its columns.
+// CHECK-LABEL: func.func @main
+// SAID: passed: choose-libraries: cascade, {{.*}} @bmm becomes a kernel
+// SAID: passed: derive-cascades: cascade: {{.*}} bmm_1_kernel becomes one kernel
+// CHECK: call @fused_bmm_kernel_between_bmm_1_kernel_0(%arg0, %arg1, %arg2,
+// CHECK-NOT: call @
+// CHECK: return
+module attributes {fuse.device = "cuda:0"} {
+  func.func @main(%q: tensor<8x8x64xbf16>, %k: tensor<8x64x2048xbf16>, %v: tensor<8x2048x64xbf16>) -> tensor<8x8x64xbf16> {
+    %s = call @bmm(%q, %k) : (tensor<8x8x64xbf16>, tensor<8x64x2048xbf16>) -> tensor<8x8x2048xbf16>
+    %e = "fuse.empty"() {syms = []} : () -> tensor<8x8x2048xbf16>
+    %p = call @between(%s, %e) : (tensor<8x8x2048xbf16>, tensor<8x8x2048xbf16>) -> tensor<8x8x2048xbf16>
+    %o = call @bmm_1(%p, %v) : (tensor<8x8x2048xbf16>, tensor<8x2048x64xbf16>) -> tensor<8x8x64xbf16>
+    return %o : tensor<8x8x64xbf16>
+  }
+  func.func private @bmm(tensor<8x8x64xbf16>, tensor<8x64x2048xbf16>) -> tensor<8x8x2048xbf16> attributes {fuse.args = [#fuse.arg<0 : i64>, #fuse.arg<1 : i64>], fuse.extern = "aten.bmm.default", fuse.kwargs = {}}
+  func.func private @between(%x: tensor<8x8x2048xbf16>, %o: tensor<8x8x2048xbf16>) -> tensor<8x8x2048xbf16> attributes {fuse.dims = {d0 = "8", d1 = "8", d2 = "2048"}, fuse.kernel, fuse.ties = array<i64: 1>} {
+    %zero = arith.constant 0.0 : bf16
+    %true = arith.constant true
+    %a = "fuse.load"(%x, %true, %zero) {at = ["d0", "d1", "d2"]} : (tensor<8x8x2048xbf16>, i1, bf16) -> bf16
+    %w = arith.extf %a : bf16 to f32
+    %m = "fuse.reduce"(%w) {kind = "max", over = ["d2"]} : (f32) -> f32
+    %c = arith.subf %w, %m : f32
+    %u = math.exp %c : f32
+    %l = "fuse.reduce"(%u) {kind = "sum", over = ["d2"]} : (f32) -> f32
+    %p = arith.divf %u, %l : f32
+    %t = arith.truncf %p {fuse.implicit} : f32 to bf16
+    %r = "fuse.store"(%o, %t, %true) {at = ["d0", "d1", "d2"], mode = "set"} : (tensor<8x8x2048xbf16>, bf16, i1) -> tensor<8x8x2048xbf16>
+    return %r : tensor<8x8x2048xbf16>
+  }
+  func.func private @bmm_1(tensor<8x8x2048xbf16>, tensor<8x2048x64xbf16>) -> tensor<8x8x64xbf16> attributes {fuse.args = [#fuse.arg<0 : i64>, #fuse.arg<1 : i64>], fuse.extern = "aten.bmm.default", fuse.kwargs = {}}
+}
+
+// -----
+
 // Must not fire: what is computed of the scores is a result, too.
 // CHECK-LABEL: func.func @main
 // CHECK-NOT: fused_bmm_kernel_tanh_bmm_1
@@ -142,4 +177,33 @@ module attributes {fuse.device = "cuda:0"} {
     %r = "fuse.store"(%o, %t, %true) {at = ["d0", "d1"], mode = "set"} : (tensor<256x512xbf16>, bf16, i1) -> tensor<256x512xbf16>
     return %r : tensor<256x512xbf16>
   }
+}
+
+// -----
+
+// Must not fire: without a softmax nothing cuts the columns of few rows.
+// CHECK-LABEL: func.func @main
+// CHECK-NOT: fused_bmm_kernel_between_bmm_1
+// SAID-NOT: choose-libraries: cascade
+// CHECK: call @bmm_1(
+module attributes {fuse.device = "cuda:0"} {
+  func.func @main(%q: tensor<8x8x64xbf16>, %k: tensor<8x64x2048xbf16>, %v: tensor<8x2048x64xbf16>) -> tensor<8x8x64xbf16> {
+    %s = call @bmm(%q, %k) : (tensor<8x8x64xbf16>, tensor<8x64x2048xbf16>) -> tensor<8x8x2048xbf16>
+    %e = "fuse.empty"() {syms = []} : () -> tensor<8x8x2048xbf16>
+    %p = call @between(%s, %e) : (tensor<8x8x2048xbf16>, tensor<8x8x2048xbf16>) -> tensor<8x8x2048xbf16>
+    %o = call @bmm_1(%p, %v) : (tensor<8x8x2048xbf16>, tensor<8x2048x64xbf16>) -> tensor<8x8x64xbf16>
+    return %o : tensor<8x8x64xbf16>
+  }
+  func.func private @bmm(tensor<8x8x64xbf16>, tensor<8x64x2048xbf16>) -> tensor<8x8x2048xbf16> attributes {fuse.args = [#fuse.arg<0 : i64>, #fuse.arg<1 : i64>], fuse.extern = "aten.bmm.default", fuse.kwargs = {}}
+  func.func private @between(%x: tensor<8x8x2048xbf16>, %o: tensor<8x8x2048xbf16>) -> tensor<8x8x2048xbf16> attributes {fuse.dims = {d0 = "8", d1 = "8", d2 = "2048"}, fuse.kernel, fuse.ties = array<i64: 1>} {
+    %zero = arith.constant 0.0 : bf16
+    %true = arith.constant true
+    %a = "fuse.load"(%x, %true, %zero) {at = ["d0", "d1", "d2"]} : (tensor<8x8x2048xbf16>, i1, bf16) -> bf16
+    %w = arith.extf %a : bf16 to f32
+    %p = math.tanh %w : f32
+    %t = arith.truncf %p {fuse.implicit} : f32 to bf16
+    %r = "fuse.store"(%o, %t, %true) {at = ["d0", "d1", "d2"], mode = "set"} : (tensor<8x8x2048xbf16>, bf16, i1) -> tensor<8x8x2048xbf16>
+    return %r : tensor<8x8x2048xbf16>
+  }
+  func.func private @bmm_1(tensor<8x8x2048xbf16>, tensor<8x2048x64xbf16>) -> tensor<8x8x64xbf16> attributes {fuse.args = [#fuse.arg<0 : i64>, #fuse.arg<1 : i64>], fuse.extern = "aten.bmm.default", fuse.kwargs = {}}
 }

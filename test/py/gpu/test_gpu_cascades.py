@@ -69,3 +69,23 @@ def test_a_pair_of_products_is_one_kernel_where_it_pays(function: Callable[..., 
     [graph] = check(function, q, k, v).graphs
     assert ("cascade", "derive-cascades") in {(r.rule, r.pass_name) for r in graph.remarks.items}
     assert graph.externs == 0
+
+
+def shared_heads(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+    k, v = (x.repeat_interleave(q.shape[1] // x.shape[1], 1) for x in (k, v))
+    return scores(q, k).softmax(-1) @ v
+
+
+def cache_in_bytes(q: Tensor, k: Tensor, v: Tensor, scales: Tensor) -> Tensor:
+    return shared_heads(q, *((30 * x).to(torch.int8).to(q.dtype) * scales for x in (k, v)))
+
+
+@pytest.mark.parametrize("queries", [1, 5])
+def test_decoding_reads_the_cache_as_it_lies(queries: int) -> None:
+    """No option asks for it; heads that share keys are rows of one tile, and keys are split."""
+    q, k, v = drawn(2, 16, queries, 128), drawn(2, 4, 8192, 128), drawn(2, 4, 8192, 128)
+    for function, args in ((shared_heads, (q, k, v)), (cache_in_bytes, (q, k, v, drawn(8192, 1).abs() / 30))):
+        [graph] = check(function, *args).graphs
+        rules = {(r.pass_name, r.rule) for r in graph.remarks.items}
+        assert {("derive-cascades", "cascade"), ("split-reductions", "split")} <= rules
+        assert graph.externs == 0
