@@ -19,21 +19,20 @@ __all__ = ["__version__", "backend", "load", "package"]
 
 def __getattr__(name: str) -> Any:
     """What ``__all__`` names, each loaded when it is first asked for."""
-    if name == "backend":
-        from .compiler.backend import fuse
-
-        return fuse
-    if name == "load":
-        from .compiler.driver.packages.loading import load
-
-        return load
-    if name == "package":
-        from .compiler.driver.packages.write import package
-
-        return package
     if name == "__version__":
         return _version()
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from .compiler.base.collector import collector_paused
+
+    with collector_paused():  # a full collection, which an import may begin, visits all that torch has made
+        if name == "backend":
+            from .compiler.backend import fuse as found
+        elif name == "load":
+            from .compiler.driver.packages.loading import load as found
+        else:
+            from .compiler.driver.packages.write import package as found
+    return found
 
 
 def _version() -> str:

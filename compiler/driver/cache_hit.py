@@ -131,7 +131,7 @@ def load_program(program: GpuProgram, facts: GraphFacts, options: Options) -> Co
     """The graph of a stored program, whose kernels are loaded here."""
 
     def module() -> "ir.Module":
-        from .compilation import read_module
+        from ..runtime.module_text import read_module
 
         return read_module(program.module)
 

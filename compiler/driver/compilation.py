@@ -31,10 +31,10 @@ from ..rewrites.layouts.choose import choose_layouts
 from ..rewrites.stages import IMPORTED, switched_on
 from ..runtime.checks.launch_watch import LaunchWatch
 from ..runtime.cuda_graphs.partitions import partitioned_plan
-from ..runtime.errors import RunError
 from ..runtime.gpu import load as gpu
 from ..runtime.gpu.load import PlanKernel, load_plan, start_kernels
 from ..runtime.kernels.triton_compile import TritonCompileError
+from ..runtime.module_text import module_text
 from ..runtime.plans.bound_plan import LaunchPlan
 from ..runtime.plans.extern_function import bind_externs
 from ..runtime.plans.make_plan import make_plan
@@ -361,17 +361,3 @@ def empty_module() -> ir.Module:
     """Stands for a graph that no module can hold."""
     with make_context(), ir.Location.unknown():
         return ir.Module.create()
-
-
-def module_text(module: ir.Module) -> str:
-    """The text of a module, with the locations of its ops."""
-    return module.operation.get_asm(enable_debug_info=True, assume_verified=True)
-
-
-def read_module(text: str) -> ir.Module:
-    """The module that ``module_text`` wrote.  Raises RunError for any other text."""
-    with make_context(), ir.Location.unknown():
-        try:
-            return ir.Module.parse(text)
-        except ir.MLIRError:
-            raise RunError("the stored module of the program cannot be read") from None

@@ -8,12 +8,18 @@
 Torch reads a changed byte without an error, so each part is compared with its digest before it is used.  A
 digest detects damage; it does not say who wrote the archive.  Nothing in an archive is code of Python, but
 kernels run on the GPU as they are stored: load only what you trust.
+
+A file is mapped into memory, not read into it: weights of gigabytes are not copied on the way, and processes
+that load the same package share its pages.  The mapping is private: what a program writes does not reach the
+file.
 """
 
 import hashlib
-import os
+import mmap
 import struct
 import zipfile
+from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import BinaryIO
 
@@ -41,35 +47,37 @@ class Archive:
     def __init__(self, path: Path) -> None:
         self.path = path
         try:
-            self._file: BinaryIO = path.open("rb")
+            with path.open("rb") as file:
+                self._entries = self._directory(file)
+                # It stays mapped while anything of it is in use.
+                self._data = memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_COPY))
         except OSError as error:
             raise PackageError(path=path, reason=f"it cannot be read: {error.strerror}") from None
-        try:
-            self._entries = self._directory()
-            self.manifest = self._read(MANIFEST)
-            if self._read(DIGEST) != digest_of(self.manifest).encode():
-                raise PackageDamaged(path=path, part="manifest.json")
-        except BaseException:
-            self._file.close()
-            raise
-
-    def __enter__(self) -> "Archive":
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._file.close()
+        self.manifest = bytes(self._part(MANIFEST))
+        if self._part(DIGEST) != digest_of(self.manifest).encode():
+            raise PackageDamaged(path=path, part="manifest.json")
 
     def part(self, name: str, digest: str) -> bytes:
         """The bytes of a part.  Raises ``PackageDamaged`` where they have another digest."""
-        data = self._read(FOLDER + name)
+        return bytes(self._checked(name, digest))
+
+    def mapped(self, parts: Iterable[tuple[str, str]]) -> list[memoryview]:
+        """Parts by names and digests as they lie in memory; threads compute their digests side by side.
+        Raises ``PackageDamaged`` as ``part`` does.
+        """
+        with ThreadPoolExecutor() as pool:
+            return list(pool.map(lambda part: self._checked(*part), parts))
+
+    def _checked(self, name: str, digest: str) -> memoryview:
+        data = self._part(FOLDER + name)
         if digest_of(data) != digest:
             raise PackageDamaged(path=self.path, part=name)
         return data
 
-    def _directory(self) -> dict[str, zipfile.ZipInfo]:
+    def _directory(self, file: BinaryIO) -> dict[str, zipfile.ZipInfo]:
         """The entries by their names below the archive's own folder."""
         try:
-            with zipfile.ZipFile(self._file) as archive:
+            with zipfile.ZipFile(file) as archive:
                 entries = archive.infolist()
         except (zipfile.BadZipFile, EOFError, struct.error, OSError, ValueError, NotImplementedError):
             raise PackageDamaged(path=self.path, part="the directory of the archive") from None
@@ -78,19 +86,16 @@ class Archive:
             raise PackageError(path=self.path, reason="it is no package of fuse_mlir.package")
         return found
 
-    def _read(self, name: str) -> bytes:
+    def _part(self, name: str) -> memoryview:
         """An entry as it lies in the file: ``zipfile`` would compute a second checksum of gigabytes."""
         entry = self._entries.get(name)
         if entry is None or entry.compress_type != zipfile.ZIP_STORED or entry.flag_bits & 1:
             raise PackageDamaged(path=self.path, part=name.removeprefix(FOLDER))
-        size = os.fstat(self._file.fileno()).st_size
-        if 0 <= entry.header_offset <= size and 0 <= entry.file_size <= size:
-            self._file.seek(entry.header_offset)
-            header = self._file.read(_LOCAL_HEADER.size)
-            if len(header) == _LOCAL_HEADER.size:
-                magic, *_, named, extra = _LOCAL_HEADER.unpack(header)
-                self._file.seek(named + extra, os.SEEK_CUR)
-                data = self._file.read(entry.file_size) if magic == b"PK\x03\x04" else b""
-                if len(data) == entry.file_size:
-                    return data
+        header = entry.header_offset
+        if 0 <= header <= len(self._data) - _LOCAL_HEADER.size:
+            magic, *_, named, extra = _LOCAL_HEADER.unpack_from(self._data, header)
+            begin = header + _LOCAL_HEADER.size + named + extra
+            data = self._data[begin : begin + max(entry.file_size, 0)]
+            if magic == b"PK\x03\x04" and len(data) == entry.file_size:
+                return data
         raise PackageDamaged(path=self.path, part=name.removeprefix(FOLDER))

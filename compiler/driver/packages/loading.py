@@ -5,13 +5,13 @@ cache are.  A program on a CPU is run by the interpreter, which needs MLIR.
 """
 
 from collections.abc import Callable, Mapping
-from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
 import torch
 from torch.utils import _pytree
 
+from ...base.collector import collector_paused
 from ...base.errors import PackageCall, PackageDamaged, PackageError, PackageMismatch
 from ...base.launch import Launch
 from ...base.options import Options
@@ -30,11 +30,13 @@ from .contents import (
     InterpretedProgramData,
     Manifest,
     PackagedProgram,
-    StoredPart,
     StoredWeight,
     from_bytes,
 )
 from .signature import Checked, Weight
+
+#: Of a weight's first byte, as torch's writer of archives and its own allocator of memory have it.
+_ALIGNMENT = 64
 
 
 class PackagedModel:
@@ -81,6 +83,7 @@ class PackagedModel:
             raise PackageCall(name=names[0], expected=reason, found=f"an overlap with {names[1]}")
 
 
+@collector_paused()
 def load(
     path: str | Path,
     name: str | None = None,
@@ -98,18 +101,18 @@ def load(
     architecture, version of torch or driver, ``PackageError`` for anything else that does not fit.
     """
     path = Path(path)
-    with Archive(path) as archive:
-        manifest = _data(Manifest, archive.manifest, archive, "manifest.json")
-        if _minor(manifest.torch) != _minor(torch.__version__):
-            raise PackageMismatch(
-                path=path, made_for=f"torch {manifest.torch}", found=f"torch {torch.__version__}"
-            )
-        program = _named(manifest, name, path)
-        place, target = _place(program, device, path)
-        found = dict(weights or {}) if weights is not None else _weights(archive, manifest, program, place)
-        _check_weights(program, found, place, path)
-        options = Options(cache=False, deterministic=manifest.deterministic)
-        account, run = _runs(archive, program, target, place, options)
+    archive = Archive(path)
+    manifest = _data(Manifest, archive.manifest, archive, "manifest.json")
+    if _minor(manifest.torch) != _minor(torch.__version__):
+        raise PackageMismatch(
+            path=path, made_for=f"torch {manifest.torch}", found=f"torch {torch.__version__}"
+        )
+    program = _named(manifest, name, path)
+    place, target = _place(program, device, path)
+    found = dict(weights or {}) if weights is not None else _weights(archive, manifest, program, place)
+    _check_weights(program, found, place, path)
+    options = Options(cache=False, deterministic=manifest.deterministic)
+    account, run = _runs(archive, program, target, place, options)
     return PackagedModel(program, account, found, place, run)
 
 
@@ -158,29 +161,38 @@ def _place(
 def _weights(
     archive: Archive, manifest: Manifest, program: PackagedProgram, device: torch.device
 ) -> dict[str, torch.Tensor]:
-    """The weights of a program on its device.  Those that shared memory where they were packaged still do."""
-    with ExitStack() as stack:
-        source = archive
-        if manifest.beside:
-            source = stack.enter_context(Archive(weights_beside(archive.path)))
-        storages: dict[int, torch.UntypedStorage] = {}
-        found = {}
-        for name, stored in program.weights.items():
-            if not 0 <= stored.storage < len(manifest.storages):
-                reason = f"it holds no weights: pass load(.., weights=..) with {name} and the others"
-                raise PackageError(path=archive.path, reason=reason)
-            if stored.storage not in storages:
-                storages[stored.storage] = _storage(source, manifest.storages[stored.storage], device)
-            try:
-                found[name] = _tensor(storages[stored.storage], stored, device)
-            except (RuntimeError, AttributeError) as error:
-                raise PackageError(path=archive.path, reason=f"its weight {name}: {error}") from None
+    """The weights of a program on its device.  Those that shared memory where they were packaged still do.
+    On a CPU they lie in the pages of the file; what is written gets pages of its own.
+    """
+    for name, stored in program.weights.items():
+        if not 0 <= stored.storage < len(manifest.storages):
+            reason = f"it holds no weights: pass load(.., weights=..) with {name} and the others"
+            raise PackageError(path=archive.path, reason=reason)
+    source = Archive(weights_beside(archive.path)) if manifest.beside and program.weights else archive
+    numbers = sorted({stored.storage for stored in program.weights.values()})
+    parts = [manifest.storages[number] for number in numbers]
+    mapped = source.mapped((part.name, part.digest) for part in parts)
+    storages, taken = {}, set[str]()
+    for number, part, data in zip(numbers, parts, mapped, strict=True):
+        # Storages of equal bytes are one part, but the program may write to each of them.
+        storages[number] = _storage(data, device, own=part.name in taken)
+        taken.add(part.name)
+    found = {}
+    for name, stored in program.weights.items():
+        try:
+            found[name] = _tensor(storages[stored.storage], stored, device)
+        except (RuntimeError, AttributeError) as error:
+            raise PackageError(path=archive.path, reason=f"its weight {name}: {error}") from None
     return found
 
 
-def _storage(archive: Archive, part: StoredPart, device: torch.device) -> torch.UntypedStorage:
-    data = bytearray(archive.part(part.name, part.digest))
+def _storage(data: memoryview, device: torch.device, *, own: bool) -> torch.UntypedStorage:
+    """Bytes of an archive on a device; on a CPU these themselves, unless they are to have memory of their
+    own.
+    """
     host = torch.frombuffer(data, dtype=torch.uint8) if data else torch.empty(0, dtype=torch.uint8)
+    if own or host.data_ptr() % _ALIGNMENT:
+        host = host.clone()
     return host.to(device).untyped_storage()
 
 
@@ -221,7 +233,7 @@ def _runs(
     inputs = len(program.signature.inputs)
     if target == CPU:
         from ...runtime.interpreter.program import InterpretedProgram
-        from ..compilation import read_module
+        from ...runtime.module_text import read_module
 
         interpreted = _data(InterpretedProgramData, data, archive, made.program.name)
         run = InterpretedProgram(read_module(interpreted.module), checked=False)

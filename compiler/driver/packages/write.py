@@ -20,8 +20,8 @@ from ...base.options import Options
 from ...base.target import compiling_for
 from ...fx.torch_state import capability_of, with_torch_switches
 from ...runtime.kernels.cubin import OLDEST_ARCH
+from ...runtime.module_text import module_text
 from ..captured_compilation import CapturedCompilation, CapturedFacts
-from ..compilation import module_text
 from ..program import WHOLE_GRAPH, Account, CompiledGraph
 from ..program_entry import StoredKernel, program_bytes, read_program
 from ..request import algorithms_of, where_it_runs

@@ -19,8 +19,7 @@ def check_place(path: Path, *, overwrite: bool) -> None:
         return
     if not overwrite:
         raise PackageError(path=path, reason="it exists already: name another path or pass overwrite=True")
-    with Archive(path):
-        pass
+    Archive(path)
 
 
 def write_archive(path: Path, manifest: bytes, parts: Mapping[str, bytes], *, overwrite: bool) -> None:

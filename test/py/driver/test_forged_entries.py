@@ -15,7 +15,6 @@ import torch
 from stored_programs import compiled, entries
 
 from fuse_mlir.compiler.base.pointer_effects import PointerEffects
-from fuse_mlir.compiler.driver.compilation import read_module
 from fuse_mlir.compiler.driver.program_entry import (
     TrainingLink,
     fits,
@@ -29,6 +28,7 @@ from fuse_mlir.compiler.frontend.user_kernels.facts import UserKernelFacts, fact
 from fuse_mlir.compiler.runtime.cache.entry_bytes import from_entry
 from fuse_mlir.compiler.runtime.errors import RunError
 from fuse_mlir.compiler.runtime.kernels.cubin import CompiledCubin
+from fuse_mlir.compiler.runtime.module_text import read_module
 from fuse_mlir.compiler.runtime.plans.bound_plan import LaunchPlan
 from fuse_mlir.compiler.runtime.plans.extern_function import bind_externs
 from fuse_mlir.compiler.runtime.plans.plan import Plan

@@ -16,6 +16,7 @@ from torch.export.pt2_archive._package import load_pt2
 import fuse_mlir
 from fuse_mlir.compiler.base.errors import PackageCall, PackageDamaged, PackageError, PackageMismatch
 from fuse_mlir.compiler.driver.packages import loading, write
+from fuse_mlir.compiler.driver.packages.archive import weights_beside
 from fuse_mlir.compiler.runtime.plans.externs import Extern, Named
 from fuse_mlir.compiler.runtime.plans.plan import Plan, moved
 
@@ -91,7 +92,34 @@ def test_a_package_runs_as_the_program_does(model: Counter, on_cpu: Path) -> Non
     assert [launch.kind for launch in loaded.launches] == ["torch", "kernel"] and loaded.remarks.items
 
 
-def test_a_process_runs_kernels_of_a_package_without_mlir_and_triton(on_gpu: Path) -> None:
+def test_what_a_program_writes_stays_in_its_process_and_in_its_tensor(tmp_path: Path) -> None:
+    """Weights lie in pages of the file.  Two of equal bytes are stored once, and are two tensors."""
+
+    class Counters(torch.nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.register_buffer("calls", torch.zeros(8))
+            self.register_buffer("rows", torch.zeros(8))
+            self.register_buffer("none", torch.zeros(0))
+
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            self.calls.add_(1)
+            self.rows.add_(x.shape[0])
+            return x + self.calls + self.rows
+
+    path = fuse_mlir.package(export(Counters(), (torch.zeros(3, 8),)), tmp_path / "p.pt2", weights="beside")
+    before = [place.read_bytes() for place in (path, weights_beside(path))]
+    one, other = fuse_mlir.load(path), fuse_mlir.load(path)
+    for count in (1, 2):
+        assert one(torch.zeros(3, 8)).unique().tolist() == [count * 4.0]
+    assert one.weights["calls"].tolist() == [2.0] * 8 and one.weights["rows"].tolist() == [6.0] * 8
+    assert not other.weights["calls"].any() and not other.weights["rows"].any()
+    assert [place.read_bytes() for place in (path, weights_beside(path))] == before
+    fuse_mlir.package(export(Counters(), (torch.ones(3, 8),)), path, weights="beside", overwrite=True)
+    assert other(torch.zeros(3, 8)).unique().tolist() == [4.0]  # a package that is replaced stays readable
+
+
+def test_a_process_runs_kernels_of_a_package_without_mlir_and_triton(on_gpu: Path, on_cpu: Path) -> None:
     code = f"""
 import sys, torch, fuse_mlir
 from made_up_gpu import made_up_gpu
@@ -105,11 +133,12 @@ for target in ("sm_90", "sm_80"):
         result, count = loaded(torch.ones(5, 8), scale=None)
     print(launched, count, result["y"].shape)
 print(sorted({{"mlir", "torch_mlir", "triton"}} & {{name.partition(".")[0] for name in sys.modules}}))
-print([name for name in sys.modules if name.startswith("fuse_mlir.compiler.rewrites.")])
+fuse_mlir.load({str(on_cpu)!r})
+print([name for name in sys.modules if name.startswith(("fuse_mlir.compiler.rewrites.", "torch._dynamo"))])
 """
-    *ran, loaded, rewrites = python(code, OMP_NUM_THREADS="1").splitlines()
+    *ran, loaded, compilers = python(code, OMP_NUM_THREADS="1").splitlines()
     assert len(ran) == 2 and all("torch.Size([5, 8])" in line and " 5 " in line for line in ran)
-    assert (loaded, rewrites) == ("[]", "[]")
+    assert (loaded, compilers) == ("[]", "[]")
 
 
 def test_each_target_has_kernels_of_its_own(on_gpu: Path) -> None:
