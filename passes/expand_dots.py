@@ -42,10 +42,12 @@ class ExpandDots(AnalysisPass):
     Does not fire on other products, which become products of tiles (``apply-tiling``), nor on tile code.  A
     product of few rows stays one of tiles where tensor cores are faster: 2 to 4 rows times int8 that is
     loaded and cast to bf16 or f16 (or uint8 to f16), and 3 or 4 rows times loaded bf16 or f16.  Nothing else
-    is computed of these weights, the larger factor.  At least 1024 rows of them lie along what is summed,
-    start at multiples of 16 bytes and have 128 bytes or more.  The kernel reduces nothing beside two such
-    products at most.  So do the products of a kernel with a ``fuse.online_dot``: bytes of keys bound them,
-    and tensor cores fill up the rows.  Where it has no dim of rows, it gets one of one point.
+    is computed of these weights, the larger factor; or they are made of bytes otherwise, such as halves of
+    them, and multiplied by 1 to 4 rows.  At least 1024 rows of them lie along what is summed, start at
+    multiples of 16 bytes and have 128 bytes or more.  The kernel reduces nothing beside products with two
+    such factors at most, and the products of groups of weights.  So do the products of a kernel with a
+    ``fuse.online_dot``: bytes of keys bound them, and tensor cores fill up the rows.  Where it has no dim of
+    rows, it gets one of one point.
     """
 
     name: ClassVar[str] = "expand-dots"

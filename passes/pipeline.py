@@ -52,6 +52,7 @@ from .simplify_dims import SimplifyDims
 from .slice_products import SliceProducts
 from .split_reductions import SplitReductions
 from .store_pieces import StorePieces
+from .unpack_dots import UnpackDots
 from .unroll_reductions import UnrollReductions
 from .unroll_rows import UnrollRows
 from .write_in_place import WriteInPlace
@@ -218,6 +219,7 @@ RECOMPUTING = PassStage(
 KERNELS = PassStage(
     "kernels",
     (
+        PassStep(UnpackDots(), "before: these stay products", PassSwitch.FLOAT32),
         PassStep(ExpandDots(), "what holds for sums holds for products"),
         PassStep(KeepFloat32(), "only memory holds 16 bits", PassSwitch.FLOAT32),
         PassStep(NarrowStores(), "write only the part that changes, once fusion of the whole is over"),

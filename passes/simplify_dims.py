@@ -69,7 +69,14 @@ class SimplifyDims(Pass):
         symbols = program_facts(functions["main"]) if "main" in functions else Facts()
         for function in functions.values():
             if is_kernel(function) and not is_tiled(function):
-                _simplest(_Form.of(function, symbols)).apply(function)
+                simplify_dims(function, symbols)
+
+
+def simplify_dims(kernel: ir.Operation, symbols: Facts) -> None:
+    """Gives a scalar kernel the fewest dims.  ``symbols``: what is known of the program's sizes.  Raises
+    ``PassError``.
+    """
+    _simplest(_Form.of(kernel, symbols)).apply(kernel)
 
 
 @dataclass(frozen=True)

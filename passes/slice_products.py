@@ -2,6 +2,7 @@
 
 from typing import ClassVar
 
+from ..compiler.analysis.contraction.tensor_cores import nearest, sides_of
 from ..compiler.analysis.kernel.shape import KernelShape
 from ..compiler.analysis.tiling.few_row_rules import FewRowSides
 from ..compiler.analysis.tiling.product_rules import Products
@@ -11,6 +12,7 @@ from ..compiler.index import const, sym
 from ..compiler.ir.kernel import Kernel, is_tiled, natural, string
 from ..compiler.mlir import ir
 from .analysis_manager import Analyses, AnalysisManager
+from .helpers.cascades import move_along
 from .helpers.kernels import dimmed, dims_attribute, forget_tiling, kernel_body, rewrite_dims, text_list
 from .helpers.program import Program
 from .pass_base import AnalysisPass, Numerics, hardware_of
@@ -38,6 +40,8 @@ class SliceProducts(AnalysisPass):
         %p = "fuse.dot"(%x, %wide) {over = ["d2", "d4"]} : (bf16, bf16) -> f32
         %s = "fuse.reduce"(%p) {kind = "sum", over = ["d3"]} : (f32) -> f32
 
+    A single row that is multiplied gets a dim of one point, as products of tiles have rows and columns.
+
     Remark: ``passed: sliced``, with the number of slices.
 
     Does not fire where ``few_row_blocks`` (``compiler/analysis/contraction/few_row_blocks.py``) asks for no
@@ -57,6 +61,7 @@ class SliceProducts(AnalysisPass):
             products = [op for op in kernel_body(func) if op.name == "fuse.dot"]
             if not products or is_tiled(func) or "fuse.tile" in func.attributes:
                 continue
+            _give_row(func, products)
             kernel = Kernel.of(func)
             subject = Products(KernelShape.of(kernel))
             sides = FewRowSides.of(subject)
@@ -75,6 +80,25 @@ class SliceProducts(AnalysisPass):
                 self.name, "passed", "sliced", message, ops=(name,), locations=(str(func.location),),
                 slices=blocks.slices,
             )  # fmt: skip
+
+
+def _give_row(func: ir.Operation, products: list[ir.Operation]) -> None:
+    """Gives a single row of products a dim of one point, along which it is loaded: tiles of a product have
+    rows and columns.
+    """
+    kernel = Kernel.of(func)
+    shape = KernelShape.of(kernel)
+    rows = [
+        factor
+        for op in products
+        for factor, side in zip(op.operands, sides_of(shape, op), strict=True)
+        if not side
+    ]
+    dim = f"d{1 + max(natural(d)[1] for d in kernel.dims)}"
+    for load in nearest(rows, "fuse.load"):
+        move_along(load, dim)
+    if rows:
+        func.attributes["fuse.dims"] = dims_attribute({**kernel.dims, dim: const(1)})
 
 
 def _slice(

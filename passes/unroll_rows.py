@@ -11,6 +11,7 @@ from ..compiler.ir.layout import ELEMENT_BYTES
 from ..compiler.ir.storage import functions_of
 from ..compiler.mlir import ir
 from .analysis_manager import Analyses, AnalysisManager
+from .helpers.dots import added
 from .helpers.kernels import copy_at, dims_attribute, forget_tiling, kernel_body, text_list
 from .helpers.program import Program
 from .pass_base import AnalysisPass, Count, Numerics, PassError
@@ -60,7 +61,7 @@ class UnrollRows(AnalysisPass):
             while (dim := self._shared(kernel := Kernel.of(func))) is not None:
                 points = kernel.dims[dim].constant
                 assert points is not None
-                _unroll(kernel, dim, points)
+                unroll(kernel, dim, points)
                 dims = {d: e for d, e in kernel.dims.items() if d != dim}
                 func.attributes["fuse.dims"] = dims_attribute(dims)
                 forget_tiling(func)
@@ -111,7 +112,7 @@ def _bytes(kernel: Kernel, access: Access) -> int:
     return total
 
 
-def _unroll(kernel: Kernel, dim: str, points: int) -> None:
+def unroll(kernel: Kernel, dim: str, points: int) -> None:
     """Copies what depends on ``dim`` for each of its points, in program order."""
     made: list[dict[ir.Value, ir.Value]] = [{} for _ in range(points)]
     copied: list[ir.Operation] = []
@@ -119,6 +120,8 @@ def _unroll(kernel: Kernel, dim: str, points: int) -> None:
     for op, dims in [(op, kernel.op_dims[op]) for op in kernel_body(kernel.func)[:-1]]:
         if op.name == "fuse.reduce" and dim in over(op):
             _sum(op, dim, made)
+        elif op.name == "fuse.dot" and dim in over(op):
+            _add_products(op, dim, made)
         elif dim in dims and op.name == "fuse.store":
             _store(op, dim, made)
         elif dim in dims:
@@ -157,12 +160,21 @@ def _store(op: ir.Operation, dim: str, made: list[dict[ir.Value, ir.Value]]) -> 
     op.erase()
 
 
+def _add_products(op: ir.Operation, dim: str, made: list[dict[ir.Value, ir.Value]]) -> None:
+    """A product for each point of a dim that it sums, beside others."""
+    first, *others = [_copy(op, dim, point, values).results[0] for point, values in enumerate(made)]
+    with ir.InsertionPoint(op), op.location:
+        for value in others:
+            first = added(first, value)
+    op.results[0].replace_all_uses_with(first)
+    op.erase()
+
+
 def _sum(op: ir.Operation, dim: str, made: list[dict[ir.Value, ir.Value]]) -> None:
-    joined = "arith.addf" if isinstance(op.results[0].type, ir.FloatType) else "arith.addi"
     first, *others = [values.get(op.operands[0], op.operands[0]) for values in made]
     with ir.InsertionPoint(op), op.location:
         for value in others:
-            first = ir.Operation.create(joined, results=[first.type], operands=[first, value]).results[0]
+            first = added(first, value)
     op.operands[0] = first
     rest = [n for n in over(op) if n != dim]
     if rest:

@@ -8,6 +8,8 @@ of users' PTX and calls of libdevice.
 import re
 import struct
 
+from ..base.dataclass import dataclass
+
 #: Symbols of libdevice, of f32 where they do not say otherwise.
 COPYSIGN, EXP2, FAST_DIVIDE, RSQRT, RINT = (
     "__nv_copysignf", "__nv_exp2f", "__nv_fast_fdividef", "__nv_rsqrtf", "__nv_rintf",
@@ -57,55 +59,93 @@ ROUNDED_CONSTRAINTS = "=r,=r,r,r"
 WIDENED_TEXT = "{ shl.b32 $0, $2, 16; and.b32 $1, $2, 0xffff0000; }"
 WIDENED_CONSTRAINTS = "=r,=r,r"
 
-#: The largest number to subtract from bytes: 2**23 plus it is an integer that float32 has, and so is a byte
-#: minus it.
-MOST_LESS = 2**22
 
+@dataclass(frozen=True)
+class BytesText:
+    """PTX that makes four integers of 8 bits, in one register, floats of type ``element``: f32, f16 or bf16.
 
-def bytes_text(signed: bool, less: int = 0, shift: int = 0, mask: int = 255) -> str:
-    """PTX that makes four integers of 8 bits, in one register, float32, minus ``less``: the byte becomes the
-    last one of 2**23, and 2**23 + ``less`` is subtracted.  Two instructions for each; a conversion runs at a
-    sixteenth of their speed.  ``less``: at most ``MOST_LESS`` in size.  ``shift`` and ``mask``: of each byte
-    before that, ``byte >> shift & mask``, four bytes at once; ``mask`` keeps no bit of the next byte.
+    ``byte >> shift & mask`` of each byte is taken first, four bytes at once; ``mask`` keeps no bit of the
+    next byte.  It becomes the last bits of 2**23 (f32), 2**10 (f16) or 2**7 (bf16), from which that power
+    and ``less`` are subtracted.  So f32 takes two instructions for each, the types of 16 bits one, as they
+    come in pairs; a conversion runs at a sixteenth of their speed.
     """
-    [bits] = struct.unpack("<I", struct.pack("<f", -float(2**23 + 128 * signed + less)))
-    return (
-        "{ .reg .b32 all, one; "
-        + f"shr.b32 all, $4, {shift}; and.b32 all, all, 0x{mask * 0x01010101:08X}; "
-        + ("xor.b32 all, all, 0x80808080; " if signed else "")
-        + " ".join(
-            f"prmt.b32 one, all, 0x4B000000, 0x744{n}; add.f32 ${n}, one, 0f{bits:08X};" for n in range(4)
+
+    signed: bool = False
+    less: int = 0
+    shift: int = 0
+    mask: int = 255
+    element: str = "f32"
+
+    @property
+    def exact(self) -> bool:
+        """Whether the result is the integer minus ``less``: the power plus ``less``, and what is left of it,
+        are numbers of the type.
+        """
+        bits = _BITS_BEHIND[self.element]
+        return (self.mask | 128 * self.signed) < 2 ** min(bits, 8) and abs(self.less) <= 2 ** (bits - 1)
+
+    @property
+    def _added(self) -> int:
+        """The bits of what is added at the end."""
+        number = -float(2 ** _BITS_BEHIND[self.element] + 128 * self.signed + self.less)
+        if self.element == "f16":
+            return int(struct.unpack("<H", struct.pack("<e", number))[0])
+        bits = int(struct.unpack("<I", struct.pack("<f", number))[0])
+        return bits if self.element == "f32" else bits >> 16
+
+    @property
+    def text(self) -> str:
+        """The PTX."""
+        taken, added = f"0x{self.mask * 0x01010101:08X}", self._added
+        source = "$4" if self.element == "f32" else "$2"
+        head = f"shr.b32 all, {source}, {self.shift}; and.b32 all, all, {taken}; "
+        head += "xor.b32 all, all, 0x80808080; " if self.signed else ""
+        if self.element == "f32":
+            four = (
+                f"prmt.b32 one, all, 0x4B000000, 0x744{n}; add.f32 ${n}, one, 0f{added:08X};"
+                for n in range(4)
+            )
+            return "{ .reg .b32 all, one; " + head + " ".join(four) + " }"
+        power, name = ("0x64", "f16x2") if self.element == "f16" else ("0x43", "bf16x2")
+        two = (
+            f"prmt.b32 ${n}, all, {power}, 0x4{2 * n + 1}4{2 * n}; fma.rn.{name} ${n}, ${n}, one, less;"
+            for n in range(2)
         )
-        + " }"
-    )
+        one = "0x3C003C00" if self.element == "f16" else "0x3F803F80"
+        constants = f"mov.b32 one, {one}; mov.b32 less, 0x{added * 0x10001:08X}; "
+        return "{ .reg .b32 all, one, less; " + head + constants + " ".join(two) + " }"
+
+    @property
+    def constraints(self) -> str:
+        """Of the registers that it writes and reads."""
+        return "=r,=r,=r,=r,r" if self.element == "f32" else "=&r,=&r,r"
+
+    @staticmethod
+    def read(text: str) -> "BytesText | None":
+        """The one with this PTX; None for any other PTX."""
+        found = _OF_BYTES.search(text)
+        if found is None:
+            return None
+        element = {None: "f32", "f16": "f16", "bf16": "bf16"}[found["type"]]
+        signed, bits = "xor.b32" in text, int(found["single"] or found["pair"][:4], 16)
+        if element == "f16":
+            [added] = struct.unpack("<e", struct.pack("<H", bits))
+        else:
+            [added] = struct.unpack("<f", struct.pack("<I", bits << (16 if element == "bf16" else 0)))
+        power = 2 ** _BITS_BEHIND[element]
+        if not power / 2 <= -added <= 2 * power:
+            return None
+        less = int(-added) - power - 128 * signed
+        made = BytesText(signed, less, int(found["shift"]), int(found["mask"], 16), element)
+        return made if text == made.text else None
 
 
-def read_bytes_text(text: str) -> tuple[bool, int, int, int] | None:
-    """The arguments of a ``bytes_text``; None for any other text."""
-    found = re.search(r"\$4, (\d); and.b32 all, all, 0x(\w\w).*\$0, one, 0f([0-9A-F]{8});", text)
-    if found is None:
-        return None
-    [added] = struct.unpack("<f", struct.pack("<I", int(found[3], 16)))
-    signed, shift, mask = "xor.b32" in text, int(found[1]), int(found[2], 16)
-    less = int(-added) - 2**23 - 128 * signed if 2**22 <= -added < 2**24 else 0
-    arguments = signed, less, shift, mask
-    return arguments if text == bytes_text(*arguments) else None
-
-
-BYTES_CONSTRAINTS = "=r,=r,=r,=r,r"
-#: PTX that makes four integers of 8 bits float16, two in a register: the byte becomes the last one of 2**10.
-#: Five instructions make four.  By whether they are signed.
-HALF_BYTES_TEXT = {
-    signed: "{ .reg .b32 all, less; "
-    + ("xor.b32 all, $2, 0x80808080; " if signed else "mov.b32 all, $2; ")
-    + f"mov.b32 less, 0x{'64806480' if signed else '64006400'}; "
-    + " ".join(
-        f"prmt.b32 ${n}, all, 0x64, 0x4{2 * n + 1}4{2 * n}; sub.f16x2 ${n}, ${n}, less;" for n in range(2)
-    )
-    + " }"
-    for signed in (False, True)
-}
-HALF_BYTES_CONSTRAINTS = "=&r,=&r,r"
+#: Bits of a float behind the point, or of the significand without its first one.
+_BITS_BEHIND = {"f32": 23, "f16": 10, "bf16": 7}
+_OF_BYTES = re.compile(
+    r"shr.b32 all, \$\d, (?P<shift>\d); and.b32 all, all, 0x(?P<mask>\w\w).*?"
+    r"(?:\$0, one, 0f(?P<single>\w{8})|less, 0x(?P<pair>\w{8}).*fma.rn.(?P<type>\w+)x2)"
+)
 
 
 def first_parameter(text: str) -> int | None:

@@ -66,12 +66,12 @@ class TileAccesses:
         self.index = TileIndex(self.builder, tile, kernel.dims, kernel.facts, self.sizes, early)
         self.lanes = ReductionLanes(kernel, tile, self.plan, self.index, self.builder)
         self.row = row if isinstance(row, RowParts) else None
-        self.pairs = pairs_of(kernel, tile) if plain and early is None else {}
+        paired = plain and early is None and tile.axes
+        self.pairs = pairs_of(kernel, tile, len(tile.axes) - 1) if paired else {}
         parts = [] if self.row is None else [RowPart(self.row, ends) for ends in (False, True)]
         self.parts = [self._tiles(part.of(tile), part=part) for part in parts]
         if self.pairs:
-            last = replace(tile.axes[-1], block=2 * tile.axes[-1].block)
-            self.doubled = self._tiles(replace(tile, axes=(*tile.axes[:-1], last)), pairs=len(tile.axes) - 1)
+            self.doubled = self._doubled(len(tile.axes) - 1)
         self.values: MutableMapping[ir.Value, ir.Value] = {}
         self.bases: dict[int, ir.Value] = {}
         #: The argument that an op reads or writes: a store may write what another one has written.
@@ -85,6 +85,12 @@ class TileAccesses:
         index = TileIndex(self.builder, tile, kernel.dims, kernel.facts, self.sizes, part=part, pairs=pairs)
         index.blocks = self.index.blocks
         return OtherLanes(index, ReductionLanes(kernel, tile, self.plan, index, self.builder))
+
+    def _doubled(self, number: int) -> OtherLanes:
+        """Tiles with two lanes for each point of an axis."""
+        axes = list(self.tile.axes)
+        axes[number] = replace(axes[number], block=2 * axes[number].block)
+        return self._tiles(replace(self.tile, axes=tuple(axes)), pairs=number)
 
     def _emit_once(self, op: ir.Operation) -> None:
         """Emits an op for the current tiles."""
@@ -129,13 +135,20 @@ class TileAccesses:
 
     def _load_pair(self, even: ir.Operation, odd: ir.Operation) -> None:
         """Emits two loads of neighbouring elements as one load of twice the lanes."""
-        builder = self.builder
+        builder, axis = self.builder, self.doubled.index.pairs
+        assert axis is not None
         with self._within(self.doubled):
             self._guard_again(even.operands[1])
             value = self._read(even)
-        *outer, lanes = shape_of(value)
-        halves = builder.split(reshaped(builder, value, (*outer, lanes // 2, 2)))
-        for op, half in zip((even, odd), halves, strict=True):
+            along = self.index.tile_axis(axis)
+        *outer, lanes = shape_of(value)[: along + 1]
+        inner = shape_of(value)[along + 1 :]
+        value = reshaped(builder, value, (*outer, lanes // 2, 2, *inner))
+        if inner:
+            value = builder.trans(
+                value, [*range(along + 1), *range(along + 2, self.index.rank + 1), along + 1]
+            )
+        for op, half in zip((even, odd), builder.split(value), strict=True):
             self._set(op, [half])
 
     def _guard_again(self, value: ir.Value) -> None:

@@ -209,6 +209,13 @@ class TileBuilder:
         first, second = self.create("tt.split", [type_, type_], [value]).results
         return first, second
 
+    def trans(self, value: ir.Value, order: Sequence[int]) -> ir.Value:
+        """A tile with its axes in another order: the first one of the result is axis ``order[0]``."""
+        shape = shape_of(value)
+        type_ = tt.tile_type([shape[i] for i in order], tt.element_of(value.type))
+        attributes = {"order": ir.DenseI32ArrayAttr.get(list(order))}
+        return self.create("tt.trans", [type_], [value], attributes).results[0]
+
     # --- elementwise --------------------------------------------------------------------------------------
     def elementwise(
         self,
@@ -244,17 +251,14 @@ class TileBuilder:
         """A tile of bf16, widened to f32."""
         return self._packed(value, nvidia.WIDENED_TEXT, nvidia.WIDENED_CONSTRAINTS)
 
-    def of_bytes(self, value: ir.Value, signed: bool, half: bool = False) -> ir.Value:
-        """A tile of i8, converted to f32, or to f16 (``half``)."""
-        if half:
-            text, element = nvidia.HALF_BYTES_TEXT[signed], ir.F16Type.get()
-            return self._packed(value, text, nvidia.HALF_BYTES_CONSTRAINTS, 4, element)
+    def of_bytes(self, value: ir.Value, signed: bool, element: str = "f32") -> ir.Value:
+        """A tile of i8, converted to ``element``: f32 or f16."""
         value, shift, mask = shifted_bits(value)
-        return self.of_packed_bytes(value, nvidia.bytes_text(signed, 0, shift, mask))
+        return self.of_packed_bytes(value, nvidia.BytesText(signed, 0, shift, mask, element))
 
-    def of_packed_bytes(self, value: ir.Value, text: str) -> ir.Value:
-        """A tile of i8, converted to f32 by a ``bytes_text``."""
-        return self._packed(value, text, nvidia.BYTES_CONSTRAINTS, 4)
+    def of_packed_bytes(self, value: ir.Value, how: nvidia.BytesText) -> ir.Value:
+        """A tile of i8, converted to floats."""
+        return self._packed(value, how.text, how.constraints, 4, self.type(how.element))
 
     def _packed(
         self, value: ir.Value, text: str, constraints: str, count: int = 2, element: ir.Type | None = None

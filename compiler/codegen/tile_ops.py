@@ -10,6 +10,7 @@ would limit the kernel's speed.
 
 import math
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 from ..analysis.kernel.precision import added_to_ordinary
 from ..ir.defining import defining_op
@@ -220,6 +221,12 @@ def widen(builder: TileBuilder, value: ir.Value, element: ir.Type) -> ir.Value:
 
 
 def _truncf(builder: TileBuilder, op: ir.Operation, operands: Sequence[ir.Value]) -> list[ir.Value]:
+    """Integers that were made of bytes are made floats of 16 bits at once, where these have them."""
+    known = _of_bytes(operands[0])
+    if known is not None and known[1].element == "f32":
+        changed = replace(known[1], element=str(op.results[0].type))
+        if changed.element in ("f16", "bf16") and changed.exact:
+            return [builder.of_packed_bytes(known[0], changed)]
     return [narrow(builder, operands[0], op.results[0].type)]
 
 
@@ -366,7 +373,7 @@ def _of_integer(signed: bool) -> Emitter:
         element = op.results[0].type
         of_bytes = str(tt.element_of(operands[0].type)) == "i8" and shape_of(operands[0])
         if of_bytes and str(element) in ("f32", "f16"):
-            return [builder.of_bytes(operands[0], signed, half=str(element) == "f16")]
+            return [builder.of_bytes(operands[0], signed, str(element))]
         return [builder.elementwise("arith.sitofp" if signed else "arith.uitofp", operands, element)]
 
     return emit_it
@@ -379,15 +386,22 @@ def _of_bytes_minus(sign: int) -> Emitter:
 
     def emit_it(builder: TileBuilder, op: ir.Operation, operands: Sequence[ir.Value]) -> list[ir.Value]:
         less = splat_constant(operands[1]) if shape_of(operands[1]) in ((), shape_of(operands[0])) else None
-        asm = defining_op(operands[0], "tt.elementwise_inline_asm")
-        if asm is not None and less is not None and abs(less) <= nvidia.MOST_LESS and less == int(less):
-            found = nvidia.read_bytes_text(ir.StringAttr(asm.attributes["asm_string"]).value)
-            if found is not None and found[1] == 0 and len(list(op.operands[0].uses)) == 1:
-                text = nvidia.bytes_text(found[0], sign * int(less), *found[2:])
-                return [builder.of_packed_bytes(asm.operands[0], text)]
+        known = _of_bytes(operands[0])
+        if known is not None and less is not None and less == int(less) and len([*op.operands[0].uses]) == 1:
+            source, how = known
+            changed = replace(how, less=sign * int(less))
+            if how.less == 0 and how.element == "f32" and changed.exact:
+                return [builder.of_packed_bytes(source, changed)]
         return [builder.elementwise(op.name, operands, op.results[0].type, _attributes(op))]
 
     return emit_it
+
+
+def _of_bytes(value: ir.Value) -> tuple[ir.Value, nvidia.BytesText] | None:
+    """The tile of i8 that a tile of floats is made of, and how; None where it is made otherwise."""
+    asm = defining_op(value, "tt.elementwise_inline_asm")
+    how = None if asm is None else nvidia.BytesText.read(ir.StringAttr(asm.attributes["asm_string"]).value)
+    return None if asm is None or how is None else (asm.operands[0], how)
 
 
 SPECIAL: dict[str, Emitter] = {

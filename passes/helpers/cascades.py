@@ -152,11 +152,11 @@ def give_rows(func: ir.Operation) -> None:
     name = "d" + str(1 + max(natural(d)[1] for d in kernel.dims))
     func.attributes["fuse.dims"] = dims_attribute({**kernel.dims, name: const(1)})
     for load in queries - keys:
-        _move_along(load, name)
+        move_along(load, name)
     kernel = Kernel.of(func)
     for access in kernel.stores:
         if name in kernel.op_dims[access.op]:
-            _move_along(access.op, name)
+            move_along(access.op, name)
 
 
 def _loads_of(value: ir.Value) -> set[ir.Operation]:
@@ -170,7 +170,7 @@ def _loads_of(value: ir.Value) -> set[ir.Operation]:
     return {op for op in found if op.name == "fuse.load"}
 
 
-def _move_along(access: ir.Operation, dim: str) -> None:
+def move_along(access: ir.Operation, dim: str) -> None:
     """Makes a dim of one point part of where an op reads or writes: of a coordinate that has one point, if
     there is one, else of the first.
     """

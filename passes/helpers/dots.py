@@ -15,6 +15,11 @@ def multiplied(left: ir.Value, right: ir.Value) -> ir.Value:
     return (arith.mulf if isinstance(left.type, ir.FloatType) else arith.muli)(left, right)
 
 
+def added(left: ir.Value, right: ir.Value) -> ir.Value:
+    """The sum of two scalars of one type, floats or integers."""
+    return (arith.addf if isinstance(left.type, ir.FloatType) else arith.addi)(left, right)
+
+
 def expand_dot(op: ir.Operation) -> None:
     """Replaces a ``fuse.dot`` by a multiplication in the type of its result and a ``fuse.reduce``."""
     wide = op.results[0].type

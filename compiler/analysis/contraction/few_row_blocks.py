@@ -19,6 +19,9 @@ _COLUMNS = 8
 _MANY, _FEW = (2, 32), (4, 16)
 #: Bytes of a row of weights that a slice takes in a step, and stages of the loop.
 STEP_BYTES, _STAGES = 128, 4
+#: As above, of weights with a scale for each group: rows of weights, bytes of a row that a step takes, warps,
+#: and stages.
+_MANY_GROUPS, _FEW_GROUPS = (32, 128, 2, 4), (16, 512, 8, 3)
 
 
 @dataclass(frozen=True)
@@ -47,3 +50,31 @@ def few_row_blocks(
     while slices > 1 and summed % (slices * step):
         slices //= 2
     return FewRowBlocks(slices, rows, max(_COLUMNS, ceil_power(few)), step, _STAGES)
+
+
+@dataclass(frozen=True)
+class GroupBlocks:
+    """What a step of the loop takes: ``groups`` of weights that share a scale, rows of weights, and few rows
+    as columns.
+    """
+
+    groups: int
+    rows: int
+    columns: int
+    num_warps: int
+    num_stages: int
+
+
+def group_blocks(outputs: int, few: int, groups: int, group_bytes: int, hardware: Hardware) -> GroupBlocks:
+    """For ``few`` rows times ``outputs`` rows of ``groups`` groups of weights, of so many bytes each.  A step
+    takes no part of the last groups: fewer at once where they are no multiple.
+
+    The best of 11 blocks for 14336 x 4096, 4096 x 14336 and 128256 x 4096 weights of 4 bits in groups of 128,
+    times 1, 4, 8 and 16 rows, on an H200.
+    """
+    many = outputs // _MANY_GROUPS[0] >= hardware.full_grid
+    rows, step, warps, stages = _MANY_GROUPS if many else _FEW_GROUPS
+    at_once = max(1, step // group_bytes)
+    while groups % at_once:
+        at_once //= 2
+    return GroupBlocks(at_once, rows, max(_COLUMNS, ceil_power(few)), min(warps, at_once), stages)

@@ -1,20 +1,24 @@
 """Which ``fuse.dot``s are products of tiles, and which are multiplied and summed instead."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from types import MappingProxyType
 
 from ...base.dataclass import dataclass
-from ...ir.contractions import ACCUMULATORS, DOT, ONLINE_DOT
+from ...ir.contractions import ACCUMULATORS, DOT, ONLINE_DOT, PRODUCTS
 from ...ir.defining import defining_op
-from ...ir.kernel import over
+from ...ir.kernel import Access, over
 from ...mlir import ir
 from ..kernel.shape import KernelShape
 from .few_row_blocks import STEP_BYTES
+from .packed import bytes_of
 
 #: Up to so many rows, or columns, bytes bound a product, and multiplying and adding keeps up with them.
 FEW = 4
 #: How many rows times weights of 1 and 2 bytes an element are few, and faster on tensor cores: on an H200,
 #: each of 2 to 16 rows that was measured times int8, and 4 rows times 16 bits.
 _ROWS = {1: range(2, 17), 2: range(3, 5)}
+#: The same for weights that are made of bytes.
+_ROWS_OF_PACKED = range(1, 17)
 #: Rows of weights from which on programs suffice: a program takes 16 of them or more.
 LEAST_WEIGHTS = 1024
 #: So many products of few rows share the shared memory of a kernel.
@@ -42,13 +46,15 @@ def multiplies(rows: int, others: int, summed: int, element: str) -> bool:
     """Whether tensor cores multiply few rows by ``others`` rows of ``summed`` weights of type ``element``,
     which are not widened and lie side by side in memory: ``weights_of`` before there is a kernel.
     """
-    return element in _CASTS and _fit(rows, others, summed, 2) and summed * 2 % _VECTOR == 0
+    fits = rows in _ROWS[2] and _fit(others, summed, 2)
+    return element in _CASTS and fits and summed * 2 % _VECTOR == 0
 
 
-def _fit(rows: int, others: int, summed: int, element_bytes: int) -> bool:
-    """Whether the sizes of a product of few rows with larger factor of so many bytes an element suit tensor
-    cores.  Each of the ``others`` rows has at least one step of the loop (``few_row_blocks.py``)."""
-    return others >= LEAST_WEIGHTS and rows in _ROWS[element_bytes] and summed * element_bytes >= STEP_BYTES
+def _fit(others: int, summed: int, element_bytes: int) -> bool:
+    """Whether a factor of so many bytes an element is large enough for tensor cores.  Each of its ``others``
+    rows has at least one step of the loop (``few_row_blocks.py``).
+    """
+    return others >= LEAST_WEIGHTS and summed * element_bytes >= STEP_BYTES
 
 
 def reason_to_sum(shape: KernelShape, op: ir.Operation) -> Summed | None:
@@ -57,8 +63,8 @@ def reason_to_sum(shape: KernelShape, op: ir.Operation) -> Summed | None:
     """
     if op.name == ONLINE_DOT:  # ``derive-cascades`` makes it of tiles only
         return None
-    rows, columns = (shape.points(tuple(side)) for side in _sides(shape, op))
-    of_tiles = _scores(shape) or _alone(shape) or _ends_chain(shape, op, rows, columns)
+    rows, columns = (shape.points(tuple(side)) for side in sides_of(shape, op))
+    of_tiles = _scores(shape) or alone(shape) or _ends_chain(shape, op, rows, columns)
     if min(rows, columns) <= FEW and not of_tiles:
         return Summed("few-rows", f"{rows} rows and {columns} columns: at most {FEW} of one of them")
     first, second, made = (str(v.type) for v in (*op.operands, *op.results))
@@ -71,55 +77,99 @@ def reason_to_sum(shape: KernelShape, op: ir.Operation) -> Summed | None:
     return None
 
 
-def weights_of(shape: KernelShape, op: ir.Operation) -> int | None:
+def weights_of(shape: KernelShape, op: ir.Operation, weights: ir.Value | None = None) -> int | None:
     """Bytes of an element of the weights of a ``fuse.dot`` of few rows that tensor cores multiply; None for
     other products.  *Weights* are the larger factor here, which may be activations.
 
-    They are loaded as bf16 or f16, or as int8 that is cast to these, or as uint8 that is cast to f16; nothing
-    else is computed of them.  Each is loaded for one point.  At least 1024 rows of them lie along what is
-    summed, start at multiples of 16 bytes and have 128 bytes or more.  To multiply and add instead takes an
-    instruction for each weight and row, and more for widening.
+    They are loaded as bf16 or f16, or as int8 that is cast to these, or as uint8 that is cast to f16; or they
+    are made of bytes otherwise (``bytes_of``), and multiplied by one row, too.  Each is loaded for one point,
+    or several numbers are one byte.  At least 1024 rows of them lie along what is summed, start at multiples
+    of 16 bytes and have 128 bytes or more.  To multiply and add instead takes an instruction for each weight
+    and row, and more for widening.
+
+    ``weights``: instead of the larger factor, which is these times a scale.
     """
-    left, right = _sides(shape, op)
-    larger = shape.points(tuple(left)) < shape.points(tuple(right))
-    weights, few, others = op.operands[larger], (left, right)[not larger], (left, right)[larger]
+    left, right = sides_of(shape, op)
+    larger = larger_factor(shape, op)
+    few, others = (left, right) if larger else (right, left)
+    loaded = _loaded(shape, op.operands[larger] if weights is None else weights)
+    if loaded is None:
+        return None
+    access, plain = loaded
+    spec, bound = shape.kernel.spec(access.argument), shape.bound(tuple(few))
+    wanted = _ROWS[spec.element_bytes] if plain else _ROWS_OF_PACKED
+    rows, dims = shape.points(tuple(few)), shape.kernel.op_dims[access.op]
+    length = shape.points(tuple(d for d in (*over(op), *_groups(shape, op)) if d in dims))
+    fits = (
+        rows in wanted and bound in wanted and _fit(shape.points(tuple(others)), length, spec.element_bytes)
+    )
+    strides = [s.constant for s in spec.strides]
+    aligned = all(s is not None and (s == 1 or s * spec.element_bytes % _VECTOR == 0) for s in strides)
+    along = shape.contiguous_dim(access) in over(op)
+    return spec.element_bytes if fits and aligned and along else None
+
+
+def is_of_few_rows(shape: KernelShape, op: ir.Operation) -> bool:
+    """Whether a product has no more rows or columns than tensor cores multiply by weights that are made of
+    bytes."""
+    return (
+        op.name == DOT and min(shape.points(tuple(side)) for side in sides_of(shape, op)) in _ROWS_OF_PACKED
+    )
+
+
+def larger_factor(shape: KernelShape, op: ir.Operation) -> int:
+    """The number of the larger factor of a product."""
+    left, right = sides_of(shape, op)
+    return int(shape.points(tuple(left)) < shape.points(tuple(right)))
+
+
+def _loaded(shape: KernelShape, weights: ir.Value) -> tuple[Access, bool] | None:
+    """The load that weights are made of, and whether it is only cast; None where they are made otherwise."""
     casts = _CASTS.get(str(weights.type))
     if casts is None:
         return None
     cast = next((c for c in (defining_op(weights, name) for name in casts) if c is not None), None)
     loaded = weights if cast is None else cast.operands[0]
     access = next((a for a in shape.kernel.loads if a.op.results[0] == loaded), None)
-    if access is None or (cast is not None and str(loaded.type) != "i8"):
-        return None
-    spec, bound = shape.kernel.spec(access.argument), shape.bound(tuple(few))
-    sizes = shape.points(tuple(others)), shape.points(over(op)), spec.element_bytes
-    if bound is None or not all(_fit(rows, *sizes) for rows in (shape.points(tuple(few)), bound)):
-        return None
-    strides = [s.constant for s in spec.strides]
-    aligned = all(s is not None and (s == 1 or s * spec.element_bytes % _VECTOR == 0) for s in strides)
-    own = shape.kernel.op_dims[access.op] == shape.kernel.value_dims[weights]
-    along = shape.contiguous_dim(access) in over(op)
-    return spec.element_bytes if aligned and own and along else None
+    if access is not None and (cast is None or str(loaded.type) == "i8"):
+        own = shape.kernel.op_dims[access.op] == shape.kernel.value_dims[weights]
+        return (access, True) if own else None
+    packed = bytes_of(shape, weights)
+    return None if packed is None else (packed, False)
+
+
+def _groups(shape: KernelShape, op: ir.Operation) -> frozenset[str]:
+    """The dims that both factors of a product have and whose products are summed."""
+    left, right = (shape.kernel.value_dims.get(v, frozenset()) - {*over(op)} for v in op.operands)
+    others = (other for other in shape.kernel.reductions if other.name not in PRODUCTS)
+    return left & right & frozenset().union(*(over(other) for other in others))
 
 
 def _narrowest_load(shape: KernelShape, op: ir.Operation) -> int:
     """Bytes of the narrowest element that the factors of a product are made of; 8 where none is loaded."""
     loads = {a.op: shape.element_bytes(a) for a in shape.kernel.loads}
-    return min((loads[made] for made in _nearest(op.operands, "fuse.load")), default=8)
+    return min((loads[made] for made in nearest(op.operands, "fuse.load")), default=8)
 
 
-def _sides(shape: KernelShape, op: ir.Operation) -> tuple[frozenset[str], frozenset[str]]:
+def sides_of(shape: KernelShape, op: ir.Operation) -> tuple[frozenset[str], frozenset[str]]:
     """The dims of the rows of a product and of its columns."""
     left, right = (shape.kernel.value_dims.get(v, frozenset()) - {*over(op)} for v in op.operands)
     return left - right, right - left
 
 
-def _alone(shape: KernelShape) -> bool:
+def alone(shape: KernelShape, scaled: Mapping[ir.Operation, ir.Value] = MappingProxyType({})) -> bool:
     """Whether all that a kernel reduces is factors of products with such weights, few enough for shared
-    memory."""
+    memory, and the products of groups of weights.  ``scaled``: the weights of products that take them times
+    a scale.
+    """
     products, kernel = shape.kernel.products, shape.kernel
-    alone = len(kernel.reductions) == len(products) <= _MOST_PRODUCTS and not kernel.scans
-    return alone and all(weights_of(shape, op) for op in products)
+    others = [op for op in kernel.reductions if op not in products]
+    groups = {_groups(shape, op) for op in products}
+    if kernel.scans or len(groups) != 1 or any({*over(op)} != {*groups}.pop() for op in others):
+        return False
+    weights = {op: scaled.get(op, op.operands[larger_factor(shape, op)]) for op in products}
+    loaded = {found[0].op for value in weights.values() if (found := _loaded(shape, value)) is not None}
+    return len(loaded) <= _MOST_PRODUCTS and all(weights_of(shape, *made) for made in weights.items())
 
 
 def _scores(shape: KernelShape) -> bool:
@@ -139,11 +189,11 @@ def _ends_chain(shape: KernelShape, op: ir.Operation, rows: int, columns: int) -
 
 def _of_tiles(shape: KernelShape, value: ir.Value) -> bool:
     """Whether a value is made of results of products, all of them products of tiles."""
-    products = _nearest([value], DOT)
+    products = nearest([value], DOT)
     return bool(products) and all(reason_to_sum(shape, op) is None for op in products)
 
 
-def _nearest(values: Iterable[ir.Value], name: str) -> list[ir.Operation]:
+def nearest(values: Iterable[ir.Value], name: str) -> list[ir.Operation]:
     """The ops of a name that values are made of, without those that such ops are made of."""
     found, seen, pending = list[ir.Operation](), set[ir.Operation](), [*values]
     while pending:

@@ -4,12 +4,13 @@ products.
 
 import math
 from collections.abc import Mapping
+from dataclasses import replace
 
 from ...base.dataclass import dataclass
 from ...cost.hardware import Hardware
 from ...ir.kernel import over
 from ...ir.tile import Tile
-from ..contraction.few_row_blocks import FewRowBlocks, few_row_blocks
+from ..contraction.few_row_blocks import FewRowBlocks, few_row_blocks, group_blocks
 from ..contraction.tensor_cores import weights_of
 from .choice import NoTiling
 from .product_rules import DimClass, Products
@@ -75,6 +76,29 @@ def weights_in_slices(subject: Products, hardware: Hardware) -> Tile | None:
     chosen |= {sides.weights: blocks.rows, sides.rows: blocks.columns}
     stages = _stages(subject, {**chosen, sides.summed: blocks.summed}, blocks.num_stages, hardware)
     return subject.tile(chosen, blocks.summed, warps, max(1, stages - subject.shape.spilled), 1)
+
+
+def groups_in_turn(subject: Products, hardware: Hardware) -> Tile | None:
+    """A block of rows of weights for each program, which goes through the groups of weights that share a
+    scale.  Its warps take groups of their own.
+
+    When: ``unpack-dots`` multiplies scales to the products of groups, which are more than the slices that the
+    warps of a program would hold.  Why: as above; a scale is read once for each group.
+    """
+    sides = FewRowSides.of(subject)
+    if sides is None or sides.slices is None:
+        return None
+    shape = subject.shape
+    groups, length = shape.points(sides.slices.dims), shape.points(sides.summed.dims)
+    if groups <= sides.blocks(subject, hardware).slices:
+        return None
+    outputs, few = shape.points(sides.weights.dims), shape.points(sides.rows.dims)
+    blocks = group_blocks(outputs, few, groups, length * sides.element_bytes, hardware)
+    chosen = {sides.slices: blocks.groups, sides.weights: blocks.rows, sides.rows: blocks.columns}
+    stages = _stages(subject, {**chosen, sides.summed: length}, blocks.num_stages, hardware)
+    held = subject.tile(chosen, length, blocks.num_warps, 1, 1)
+    axes = (replace(axis, kind="looped") if axis.dims == sides.slices.dims else axis for axis in held.axes)
+    return replace(held, axes=tuple(axes), num_stages=max(1, stages - shape.spilled))
 
 
 def _stages(subject: Products, blocks: Mapping[DimClass, int], most: int, hardware: Hardware) -> int:

@@ -16,21 +16,23 @@ from ..kernel.shape import KernelShape
 _SIMPLE = ("fuse.index", "arith.constant", "arith.cmpi", "arith.andi", "arith.ori", "arith.xori")
 
 
-def pairs_of(kernel: Kernel, tile: Tile) -> dict[ir.Operation, tuple[ir.Operation, ir.Operation]]:
-    """Of each load that has a neighbour: the even one and the odd one, each load in one pair.  Empty where
-    another axis than the innermost one is looped over, or that one has lanes that are no points; loads at
-    loaded indices, of what the kernel writes to, with guards that are loaded, or with any guard in a loop
-    have none.
+def pairs_of(
+    kernel: Kernel, tile: Tile, number: int
+) -> dict[ir.Operation, tuple[ir.Operation, ir.Operation]]:
+    """Of each load that has a neighbour along axis ``number`` of a tile: the even one and the odd one, each
+    load in one pair.  Empty where another axis is looped over in a kernel without products, or that one has
+    lanes that are no points; loads at loaded indices, of what the kernel writes to, with guards that are
+    loaded, or with any guard in a loop or a kernel with products have none.
     """
-    if not tile.axes or tile.axes[-1].kind == "resident" or tile.looped not in (None, len(tile.axes) - 1):
+    axis, plain = tile.axes[number], not kernel.products
+    if plain and (axis.kind == "resident" or tile.looped not in (None, number)):
         return {}
-    axis = tile.axes[-1]
     if axis.block == 1 or not kernel.facts.divides(axis.block, axis.extent(dict(kernel.dims))):
         return {}
     shapes = KernelShape.of(kernel)
     found: dict[ir.Operation, tuple[ir.Operation, ir.Operation]] = {}
     loads = [a for a in kernel.loads if _steps_over_two(shapes, a, axis.dims[-1])]
-    if axis.kind == "looped":
+    if axis.kind == "looped" or not plain:
         loads = [a for a in loads if is_true(a.op.operands[1])]
     for even in loads:
         if not kernel.facts.divides(2, shapes.offset_of(even)):

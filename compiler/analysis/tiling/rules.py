@@ -35,6 +35,7 @@ FAMILIES: tuple[TilingFamily[Any], ...] = (
         holds=lambda shape: bool(shape.kernel.products),
         subject=product_rules.Products,
         rules=(
+            TilingRule("groups-in-turn", few_row_rules.groups_in_turn),
             TilingRule("weights-in-slices", few_row_rules.weights_in_slices),
             TilingRule("columns-in-a-loop", held_rules.columns_in_a_loop),
             TilingRule("rows-in-turn", held_rules.rows_in_turn),

@@ -55,7 +55,7 @@ class TileIndex(TileValues):
         if part is not None:
             return part.points == part.block
         if self.tile.axes[axis].kind == "resident":
-            return extent.constant == block
+            return extent.constant == self.points_of_block(axis)
         return block == 1 or self.tight.divides(self.points_of_block(axis), extent)
 
     def lane_trips(self, axis: int) -> ir.Value:

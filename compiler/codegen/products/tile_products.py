@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 
 from ...analysis.kernel.concatenation import Pieces, read_by_pieces
+from ...analysis.tiling.pairs import pairs_of
 from ...ir.contractions import ONLINE_DOT
 from ...ir.defining import defining_op
 from ...ir.dialects import tt
@@ -48,6 +49,7 @@ class TileProducts(TileAccesses):
         self.frames = Frames(self.plan, tile, self.pieces) if kernel.products else None
         self.frame: Frame = ()
         self.framed: dict[Frame, OtherLanes] = {}
+        self.doubles: dict[Frame, OtherLanes] = {}  #: as ``doubled``, of each frame that reads pairs
         self._operand_frames: set[Frame] = set()
         if self.frames is None:
             return
@@ -55,6 +57,13 @@ class TileProducts(TileAccesses):
             self.framed[frame] = tiles = self._tiles(tile)
             tiles.index.vector_axes = list(frame)
             self._require(tt.tile_problem(tiles.index.shape(frame)), kernel.func)
+        summed = {operands.summed for operands in self.frames.operands.values()}
+        if len(summed) == 1:
+            [axis] = summed
+            self.pairs = pairs_of(kernel, tile, axis)
+            for frame in {f for load in self.pairs for f in self.frames.of.get(load, ())}:
+                self.doubles[frame] = self._doubled(axis)
+                self.doubles[frame].index.vector_axes = list(frame)
         for op, operands in self.frames.operands.items():
             self._operand_frames |= {operands.left, operands.right}
             m, n, k = (tile.axes[i].block for i in (operands.left[-2], operands.right[-1], operands.summed))
@@ -113,9 +122,7 @@ class TileProducts(TileAccesses):
         kept = sorted((i for i in source if i in target), key=target.index)
         order = [source.index(i) for i in (*kept, *(i for i in source if i not in target))]
         if order != sorted(order) and sum(extent > 1 for extent in shape) > 1:
-            type_ = tt.tile_type([shape[i] for i in order], tt.element_of(value.type))
-            attributes = {"order": ir.DenseI32ArrayAttr.get(order)}
-            value = self.builder.create("tt.trans", [type_], [value], attributes).results[0]
+            value = self.builder.trans(value, order)
         return reshaped(self.builder, value, tuple(extents.get(i, 1) for i in target))
 
     def _values_of_frames(self) -> dict[Frame, dict[ir.Value, ir.Value]]:
@@ -143,6 +150,11 @@ class TileProducts(TileAccesses):
         other = to_memory(builder, self._operand(last.operands[2]))
         value = builder.load(address, self.index.mask(self.plan.axes[op]), other)
         self._set(op, [from_memory(builder, value, op.results[0].type)])
+
+    def _load_pair(self, even: ir.Operation, odd: ir.Operation) -> None:
+        if self.frames is not None:
+            self.doubled = self.doubles[self.frame]
+        super()._load_pair(even, odd)
 
     def _fills_with_zeros(self) -> bool:
         return self.frame in self._operand_frames

@@ -110,7 +110,7 @@ class TileStreams(TileProducts):
         attributes = {name: builder.attribute(value) for name, value in _NORMAL.items()}
         operands = [self._descriptors[op], *self._starts(stream)]
         value = builder.create("tt.descriptor_load", [type_], operands, attributes).results[0]
-        value = self._transposed(value) if self._turned(op) else value
+        value = self.builder.trans(value, [1, 0]) if self._turned(op) else value
         self._set(op, [from_memory(builder, value, op.results[0].type)])
 
     def _store(self, op: ir.Operation) -> None:
@@ -119,12 +119,6 @@ class TileStreams(TileProducts):
             return
         builder = self.builder
         value = builder.to(to_memory(builder, self._operand(op.operands[1])), self.index.shape(self.frame))
-        value = self._transposed(value) if self._turned(op) else value
+        value = self.builder.trans(value, [1, 0]) if self._turned(op) else value
         operands = [self._descriptors[op], value, *self._starts(self.streams[op])]
         builder.create("tt.descriptor_store", [], operands)
-
-    def _transposed(self, value: ir.Value) -> ir.Value:
-        extents = tt.shape_of(value.type)
-        type_ = tt.tile_type(extents[::-1], tt.element_of(value.type))
-        order = {"order": ir.DenseI32ArrayAttr.get([1, 0])}
-        return self.builder.create("tt.trans", [type_], [value], order).results[0]

@@ -14,12 +14,13 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from ...codegen.nvidia import HALF_BYTES_TEXT, ROUNDED_TEXT, WIDENED_TEXT, first_parameter, read_bytes_text
+from ...codegen.nvidia import ROUNDED_TEXT, WIDENED_TEXT, BytesText, first_parameter
 from ...index import parse
 from ...ir.dialects.tt_text import FAMILIES, mirror_name
 from ...ir.kernel import kernel_ties, named_sizes, string, strings
 from ...mlir import ir
 from ..errors import RunError
+from ..torch_types import TORCH_DTYPES
 from .scalar.dtypes import value_dtype
 from .scalar.scalar_ops import element_type
 from .tile_assembly import assembly_step
@@ -369,14 +370,12 @@ def _inline_asm(reader: _Reader, op: ir.Operation) -> _Step:
     if text == WIDENED_TEXT:
         wide = torch.float64 if reader.shadow else torch.float32
         return lambda batch, values, operands: (operands[0].to(wide),)
-    of_bytes = read_bytes_text(text)
-    if of_bytes is not None or text in HALF_BYTES_TEXT.values():
-        wide = torch.float16 if of_bytes is None else torch.float32
-        wide = torch.float64 if reader.shadow else wide
-        signed, less, shift, mask = of_bytes or (text == HALF_BYTES_TEXT[True], 0, 0, 255)
-        number = torch.int8 if signed else torch.uint8
+    how = BytesText.read(text)
+    if how is not None:
+        wide = torch.float64 if reader.shadow else TORCH_DTYPES[how.element]
+        number = torch.int8 if how.signed else torch.uint8
         return lambda batch, values, operands: (
-            (operands[0].view(torch.uint8) >> shift & mask).view(number).to(wide) - less,
+            (operands[0].view(torch.uint8) >> how.shift & how.mask).view(number).to(wide) - how.less,
         )
     first = first_parameter(text)
     if first is None:

@@ -3,6 +3,7 @@
 import re
 import struct
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -12,7 +13,7 @@ from tiling_cases import Case, parsed, run, tensor, verify
 
 from fuse_mlir.compiler.base.remarks import Remarks
 from fuse_mlir.compiler.codegen.launches import kernel_sources
-from fuse_mlir.compiler.codegen.nvidia import HALF_BYTES_TEXT, MOST_LESS, bytes_text, read_bytes_text
+from fuse_mlir.compiler.codegen.nvidia import BytesText
 from fuse_mlir.compiler.mlir import ir
 from fuse_mlir.compiler.runtime.torch_types import TORCH_DTYPES
 from fuse_mlir.passes.manager import PassManager
@@ -137,42 +138,46 @@ def test_two_rows_of_16_bits_are_summed() -> None:
     assert "weights-in-slices" not in rules(remarks) and '"tt.dot"' not in str(module)
 
 
-@pytest.mark.parametrize("signed", [True, False])
-def test_bytes_become_float16(signed: bool) -> None:
-    """The PTX, emulated: all values, four at a time."""
+#: Of what a test emulates: signed, what is subtracted, shift, mask.
+BITS = [
+    *((signed, less, 0, 255) for signed in (False, True) for less in (0, 8, -8, 128)),
+    *((True, 8, shift, mask) for shift, mask in ((0, 15), (4, 15), (6, 3), (1, 85), (0, 128))),
+    *((False, less, shift, 15) for less in (0, 8, -64, 64) for shift in (0, 4)),
+    *((False, less, 0, 255) for less in (2**22, -(2**22))),
+]
+EMULATED = [
+    (how, values)
+    for bits in BITS
+    for element, values in (("f32", "$0 $1 $2 $3"), ("f16", "$0 $1"), ("bf16", "$0 $1"))
+    if (how := BytesText(*bits, element)).exact
+]
+
+
+@pytest.mark.parametrize(("how", "values"), EMULATED)
+def test_bytes_become_floats_minus_an_integer(how: BytesText, values: str) -> None:
+    """The PTX, emulated: all values, four at a time; the difference of two integers is exact."""
+    assert BytesText.read(how.text) == how
+    assert BytesText.read(how.text.replace("0x4342", "0x4341").replace("0x7441", "0x7440")) is None
     for first in range(0, 256, 4):
-        registers = _emulated(HALF_BYTES_TEXT[signed], "$2", first)
-        halves = [registers[name] >> shift & 0xFFFF for name in ("$0", "$1") for shift in (0, 16)]
-        got = [struct.unpack("<e", struct.pack("<H", half))[0] for half in halves]
-        wanted = [v - 256 if signed and v > 127 else v for v in range(first, first + 4)]
-        assert got == wanted
+        registers = _emulated(how.text, "$4" if how.element == "f32" else "$2", first)
+        got = [n for value in values.split() for n in _floats(registers[value], how.element)]
+        bits = [v >> how.shift & how.mask for v in range(first, first + 4)]
+        assert got == [(v - 256 if how.signed and v > 127 else v) - how.less for v in bits]
 
 
-@pytest.mark.parametrize("less", [0, 8, -8, 128, -MOST_LESS, MOST_LESS])
-@pytest.mark.parametrize("signed", [True, False])
-def test_bytes_become_float32_minus_an_integer(signed: bool, less: int) -> None:
-    """As above; the difference of two integers is exact."""
-    text = bytes_text(signed, less)
-    assert (
-        read_bytes_text(text) == (signed, less, 0, 255) and read_bytes_text(HALF_BYTES_TEXT[signed]) is None
-    )
-    assert read_bytes_text(text.replace("0x7441", "0x7440")) is None
-    for first in range(0, 256, 4):
-        registers = _emulated(text, "$4", first)
-        got = [struct.unpack("<f", struct.pack("<I", registers[f"${n}"]))[0] for n in range(4)]
-        assert got == [(v - 256 if signed and v > 127 else v) - less for v in range(first, first + 4)]
+def test_what_floats_cannot_hold() -> None:
+    """bfloat16 has 8 bits, float16 has 11."""
+    assert not BytesText(element="bf16").exact and not BytesText(True, mask=15, element="bf16").exact
+    assert not BytesText(less=65, mask=15, element="bf16").exact
+    assert not BytesText(less=513, element="f16").exact and not BytesText(less=2**22 + 1).exact
 
 
-@pytest.mark.parametrize(("shift", "mask"), [(0, 15), (4, 15), (6, 3), (1, 85), (0, 128)])
-@pytest.mark.parametrize("signed", [True, False])
-def test_bits_of_bytes_become_float32(signed: bool, shift: int, mask: int) -> None:
-    text = bytes_text(signed, 8, shift, mask)
-    assert read_bytes_text(text) == (signed, 8, shift, mask)
-    for first in range(0, 256, 4):
-        registers = _emulated(text, "$4", first)
-        got = [struct.unpack("<f", struct.pack("<I", registers[f"${n}"]))[0] for n in range(4)]
-        bits = [v >> shift & mask for v in range(first, first + 4)]
-        assert got == [(v - 256 if signed and v > 127 else v) - 8 for v in bits]
+def _floats(register: int, element: str) -> tuple[float, ...]:
+    """What a register holds: one float32, or two of 16 bits."""
+    if element == "f16":
+        return struct.unpack("<2e", struct.pack("<I", register))
+    words = [register] if element == "f32" else [register << 16 & 0xFFFFFFFF, register & 0xFFFF0000]
+    return tuple(struct.unpack("<f", struct.pack("<I", word))[0] for word in words)
 
 
 def _emulated(text: str, source: str, first: int) -> dict[str, int]:
@@ -193,11 +198,14 @@ def _permuted(a: int, b: int, selector: int) -> int:
     return int.from_bytes(bytes(source[selector >> 4 * n & 7] for n in range(4)), "little")
 
 
-def _less(a: int, b: int) -> int:
-    pairs = zip(
-        struct.unpack("<2e", struct.pack("<I", a)), struct.unpack("<2e", struct.pack("<I", b)), strict=True
-    )
-    return struct.unpack("<I", struct.pack("<2e", *(x - y for x, y in pairs)))[0]
+def _fused(element: str, a: int, b: int, c: int) -> int:
+    """Of both numbers in a register."""
+    total = [x * y + z for x, y, z in zip(*(_floats(r, element) for r in (a, b, c)), strict=True)]
+    if element == "f16":
+        return int(struct.unpack("<I", struct.pack("<2e", *total))[0])
+    first, second = (struct.unpack("<I", struct.pack("<f", number))[0] for number in total)
+    assert not first & 0xFFFF and not second & 0xFFFF, "a bfloat16 would be rounded"
+    return int(second | first >> 16)
 
 
 def _sum(a: int, b: int) -> int:
@@ -212,7 +220,8 @@ _PTX: dict[str, Callable[..., int]] = {
     "shr.b32": lambda a, b: a >> b,
     "and.b32": lambda a, b: a & b,
     "prmt.b32": _permuted,
-    "sub.f16x2": _less,
+    "fma.rn.f16x2": partial(_fused, "f16"),
+    "fma.rn.bf16x2": partial(_fused, "bf16"),
     "add.f32": _sum,
 }
 

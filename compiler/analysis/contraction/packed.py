@@ -1,0 +1,108 @@
+"""Weights that are made of bytes: numbers of 8 bits, or several of fewer bits in each, with zero points, and
+with scales that groups of them share.
+"""
+
+from ...base.dataclass import dataclass
+from ...ir.defining import defining_op
+from ...ir.kernel import Access, over
+from ...ir.sizes import ceil_power
+from ...mlir import ir
+from ..kernel.precision import IMPLICIT
+from ..kernel.shape import KernelShape
+
+#: Most values that a weight is made of, one after the other.
+_MOST_VALUES = 64
+#: Most numbers in a byte.
+_MOST_PARTS = 4
+#: Bytes of a group of weights that share a scale.
+_GROUPS = range(16, 257)
+
+
+def bytes_of(shape: KernelShape, value: ir.Value) -> Access | None:
+    """The load of the bytes that ``value`` is made of by casts, bits, numbers and constants; None where it is
+    made otherwise.  What else is loaded, such as a zero point for each group, does not run along the dim in
+    which the bytes are neighbours.  Where a byte has several numbers, the value has a dim of its own for
+    them.
+    """
+    found, seen, pending = list[Access](), set[ir.Value](), [value]
+    loads = {access.op.results[0]: access for access in shape.kernel.loads}
+    while pending:
+        made = pending.pop()
+        if made in seen:
+            continue
+        seen.add(made)
+        if made in loads:
+            found.append(loads[made])
+        elif isinstance(made.owner, ir.Block) or len(seen) > _MOST_VALUES:
+            return None
+        elif made.owner.operation.name == "fuse.index":
+            if len(made.owner.operation.operands):
+                return None
+        elif made.owner.operation.name.startswith("arith."):
+            pending += made.owner.operation.operands
+        else:
+            return None
+    packed = [a for a in found if str(a.op.results[0].type) == "i8" and not len(a.indices)]
+    if not packed:
+        return None
+    access = max(packed, key=lambda a: len(shape.kernel.op_dims[a.op]))
+    dims, along = shape.kernel.op_dims[access.op], shape.contiguous_dim(access)
+    beside = [shape.kernel.op_dims[a.op] for a in found if a != access]
+    parts = parts_of(shape, value, access)
+    fits = along is not None and all(shape.kernel.dims[d].constant for d in parts)
+    fits = fits and shape.points(parts) <= _MOST_PARTS
+    return access if fits and all(d < dims and along not in d for d in beside) else None
+
+
+def parts_of(shape: KernelShape, value: ir.Value, access: Access) -> tuple[str, ...]:
+    """The dims of the numbers of a byte, of a value that is made of the bytes of ``access``."""
+    return tuple(sorted(shape.kernel.value_dims[value] - shape.kernel.op_dims[access.op]))
+
+
+@dataclass(frozen=True)
+class PackedWeights:
+    """A factor of a product that is made of bytes, and may be multiplied by a scale.
+
+    ``number``: of the factor.  ``weights``: without the scale, of the factor's type.  ``scale``: f32; None
+    where there is none.  ``inner``: the dims along which weights share it, of those that the product sums;
+    ``groups``: the others.  ``parts``: those of ``inner`` that the numbers of a byte have.
+    """
+
+    number: int
+    weights: ir.Value
+    scale: ir.Value | None
+    inner: tuple[str, ...]
+    groups: tuple[str, ...]
+    parts: tuple[str, ...]
+
+    @staticmethod
+    def of(shape: KernelShape, op: ir.Operation, number: int) -> "PackedWeights | None":
+        """Of a ``fuse.dot``; None where the factor is made otherwise, and where its scales are rounded in a
+        way that the program asks for, or do not suit tiles.
+        """
+        factor, summed = op.operands[number], over(op)
+        for weights, scale in (*_scaled(factor), (factor, None)):
+            access = bytes_of(shape, weights)
+            if access is None:
+                continue
+            scaled = frozenset[str]() if scale is None else shape.kernel.value_dims[scale]
+            groups, inner = (tuple(d for d in summed if (d in scaled) is kind) for kind in (True, False))
+            parts = parts_of(shape, weights, access)
+            length = shape.points(tuple(d for d in inner if d not in parts))
+            suits = not groups or (length in _GROUPS and ceil_power(length) == length)
+            if suits and shape.contiguous_dim(access) in inner and {*parts} <= {*inner}:
+                return PackedWeights(number, weights, scale, inner, groups, parts)
+        return None
+
+
+def _scaled(factor: ir.Value) -> list[tuple[ir.Value, ir.Value]]:
+    """What a factor is the product of, both ways, but for a rounding that the program does not ask for: a
+    value of the factor's type, and one in f32.
+    """
+    rounding = defining_op(factor, "arith.truncf")
+    product = None if rounding is None else defining_op(rounding.operands[0], "arith.mulf")
+    if rounding is None or product is None or IMPLICIT not in rounding.attributes:
+        return []
+    first, second = product.operands
+    both = [(defining_op(a, "arith.extf"), b) for a, b in ((first, second), (second, first))]
+    return [(a.operands[0], b) for a, b in both if a is not None and a.operands[0].type == factor.type]

@@ -1,0 +1,144 @@
+"""Few rows times weights that are packed in bytes, with scales of groups: against float64, and as code."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import torch
+from compiling import Compiled
+from cubins import usage
+from torch import Tensor
+from torch.nn import functional as F
+
+from fuse_mlir.compiler.codegen.launches import kernel_sources
+
+OPTIONS = {"hardware": "h200", "interpret_level": "planned", "products": "generated"}
+
+
+def halves(w: Tensor) -> Tensor:
+    """The two numbers of 4 bits of each byte."""
+    return torch.stack([w & 15, w >> 4], -1).flatten(-2)
+
+
+def quarters(w: Tensor) -> Tensor:
+    """The four numbers of 2 bits of each byte."""
+    return torch.stack([w & 3, w >> 2 & 3, w >> 4 & 3, w >> 6], -1).flatten(-2)
+
+
+def in_groups(w: Tensor, scale: Tensor, dtype: torch.dtype) -> Tensor:
+    """Weights with a scale for each group."""
+    return (w.view(*scale.shape, -1).to(dtype) * scale[:, :, None]).flatten(-2)
+
+
+def four_bits(x: Tensor, w: Tensor, scale: Tensor) -> Tensor:
+    return F.linear(x, in_groups(halves(w).to(x.dtype) - 8, scale, x.dtype))
+
+
+def zero_points(x: Tensor, w: Tensor, scale: Tensor, zero: Tensor) -> Tensor:
+    moved = halves(w).view(*scale.shape, -1).to(x.dtype) - zero[:, :, None].to(x.dtype)
+    return F.linear(x, (moved * scale[:, :, None]).flatten(-2)) + 1
+
+
+def double_quantised(x: Tensor, w: Tensor, scale: Tensor, step: Tensor) -> Tensor:
+    return F.linear(x, in_groups(halves(w).to(x.dtype) - 8, scale.to(x.dtype) * step, x.dtype))
+
+
+def bytes_in_groups(x: Tensor, w: Tensor, scale: Tensor) -> Tensor:
+    return F.linear(x, in_groups(w, scale, x.dtype))
+
+
+def two_bits_of_rows(x: Tensor, w: Tensor, scale: Tensor) -> Tensor:
+    return F.linear(x, (quarters(w).to(x.dtype) - 2) * scale)
+
+
+def gated(x: Tensor, w: Tensor, scale: Tensor, v: Tensor) -> Tensor:
+    first = F.linear(x, in_groups(halves(w).to(x.dtype) - 8, scale, x.dtype))
+    return F.silu(first) * F.linear(x, in_groups(halves(v).to(x.dtype) - 7, scale, x.dtype))
+
+
+def numbers(case: str) -> list[Tensor]:
+    """Inputs: rows, bytes, scales of groups, and what else there is."""
+    torch.manual_seed(len(case))
+    packed = torch.randint(0, 256, (1030, 256), dtype=torch.uint8)
+    scale = torch.rand(1030, 4).bfloat16()
+    x = torch.randn({"one row": 1, "sixteen rows": 16, "a batch": 2}.get(case, 3), 512).bfloat16()
+    match case:
+        case "zero points":
+            return [x.half(), packed, scale.half(), torch.randint(0, 16, (1030, 4), dtype=torch.uint8)]
+        case "double quantised":
+            packed, scale = packed[:, :192], torch.randint(1, 256, (1030, 3), dtype=torch.uint8)
+            return [x[:, :384], packed.contiguous(), scale, torch.rand(1).bfloat16()]
+        case "bytes":
+            return [x[:, :256], packed.view(torch.int8), scale]
+        case "two bits":
+            return [torch.randn(5, 1024).bfloat16(), packed, scale[:, :1].contiguous()]
+        case "gate":
+            return [x, packed, scale, packed.flip(0).contiguous()]
+    return [x, packed, scale]
+
+
+CASES: dict[str, Callable[..., Tensor]] = {
+    "one row": four_bits,
+    "sixteen rows": four_bits,
+    "zero points": zero_points,
+    "double quantised": double_quantised,
+    "bytes": bytes_in_groups,
+    "two bits": two_bits_of_rows,
+    "gate": gated,
+}
+
+
+def wrong_by(got: Tensor, wanted: Tensor) -> float:
+    """The norm of the error, relative to that of the answer."""
+    return ((got.double() - wanted).norm() / wanted.norm()).item()
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_numbers(case: str) -> None:
+    function, inputs = CASES[case], numbers(case)
+    compiled = Compiled(function, OPTIONS, None)
+    got = compiled(*inputs)
+    [graph] = compiled.graphs
+    assert "unpacked" in {r.rule for r in graph.remarks.items}
+    assert (graph.externs, graph.launches_after) == (0, 1) and '"tt.dot"' in str(graph.module)
+    wanted = function(*(v.double() if v.is_floating_point() else v for v in inputs))
+    assert wrong_by(got, wanted) <= wrong_by(function(*inputs), wanted)
+
+
+def test_roundings_of_eager() -> None:
+    """Scaled weights are rounded where ``rounding`` says so."""
+    inputs = numbers("a batch")
+    compiled = Compiled(four_bits, {**OPTIONS, "rounding": "eager"}, None)
+    got = compiled(*inputs)
+    assert "unpacked" not in {r.rule for r in compiled.graphs[0].remarks.items}
+    torch.testing.assert_close(got, four_bits(*inputs), rtol=2**-7, atol=0.05)
+
+
+def test_infinities_and_missing_numbers() -> None:
+    """Of rows, weights' scales, and sums that a scale brings back."""
+    x, w, scale = numbers("a batch")
+    x[0, 0], scale[3, 1], scale[4, 0] = float("inf"), float("nan"), 1e-30
+    x[1] *= 1e20
+    got, wanted = Compiled(four_bits, OPTIONS, None)(x, w, scale), four_bits(x.double(), w, scale.double())
+    assert torch.equal(got.isnan(), wanted.isnan())
+    known = wanted[1].isfinite()
+    torch.testing.assert_close(got[1].double()[known], wanted[1][known], rtol=2**-7, atol=1e17)
+
+
+def test_instructions(tmp_path: Path) -> None:
+    """Weights go from shared memory to registers in vectors, and take no conversion."""
+    pytest.importorskip("triton")
+    from fuse_mlir.compiler.runtime.kernels.cubin import Target
+    from fuse_mlir.compiler.runtime.kernels.triton_compile import compile_ttir
+
+    compiled = Compiled(four_bits, OPTIONS, None)
+    compiled(*numbers("one row"))
+    [source] = kernel_sources(compiled.graphs[0].module).values()
+    cubin = compile_ttir(
+        source.text, target=Target(90), num_warps=source.num_warps, num_stages=source.num_stages
+    )
+    assert usage(cubin, tmp_path).spilled == 0
+    products = cubin.ptx.count("mma.sync.aligned.m16n8k16")
+    assert products and "ld.shared.b8" not in cubin.ptx and "ld.shared.u8" not in cubin.ptx
+    assert cubin.ptx.count("fma.rn.bf16x2") == 4 * products, "four registers of two weights a product"
+    assert "cvt.rn.bf16" not in cubin.ptx.split("ld.shared")[0]
