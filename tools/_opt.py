@@ -26,7 +26,7 @@ from ._completion import complete
 from ._exit import FAILED, OK, USAGE, UsageError, ended, say, write_out
 from ._expectations import ExpectationError, expectations, unmet
 from ._observers import PrintIR, Watcher, WriteReproducer
-from ._report import check_report, write_report
+from ._report import check_report, level_texts, write_report
 from ._reproducer import NotAReproducer, read_reproducer
 from ._session import PartOutcome, PrintStyle, Session
 from ._source import SEPARATOR, Source, read, split
@@ -76,7 +76,7 @@ def _run(options: argparse.Namespace, flags: list[str]) -> int:
             return say(f"fuse-opt: error: cannot write '{options.output}': {error}", FAILED)
     if options.report and all(good):
         try:
-            write_report(options, source.name, outcomes)
+            write_report(options, source.name, outcomes, session.levels)
         except OptionError as error:
             return say(f"fuse-opt: error: {error}", FAILED)
     if options.timing:
@@ -204,6 +204,9 @@ def _watch(session: Session, options: argparse.Namespace) -> None:
         if options.dump_dir:
             folder = Path(options.dump_dir)
             made.append(DumpIR(folder / f"{number:02d}" if options.split_input_file else folder))
+        if options.report:
+            session.levels[number] = level_texts(options, len(session.passes))
+            made.append(session.levels[number])
         if options.verify_each == "numeric":
             from ..compiler.runtime.checks.numeric_check import NumericVerifier
 

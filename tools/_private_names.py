@@ -261,7 +261,11 @@ PRIVATE_NAMES: tuple[Names, ...] = (
         "none: a kernel is compiled with them",
     ),
     Names("triton.compiler.compiler", " ASTSource make_backend", "none: a kernel is compiled with them"),
-    Names("triton.knobs", " nvidia.ptxas_options runtime.debug", "the environment variables"),
+    Names(
+        "triton.knobs",
+        " nvidia.nvdisasm.path nvidia.ptxas_options runtime.debug",
+        "the environment variables, and no SASS",
+    ),
     Names(
         "triton.runtime.jit", "JITFunction native_specialize_impl", "none: a user's kernel is read with them"
     ),

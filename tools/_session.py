@@ -4,6 +4,7 @@ import traceback
 from collections.abc import Callable, Sequence
 from dataclasses import field, replace
 from time import perf_counter
+from typing import TYPE_CHECKING
 
 from ..compiler.base.dataclass import dataclass
 from ..compiler.base.diagnostics import Diagnostic, Diagnostics, Position, collecting, position_of_text
@@ -18,6 +19,9 @@ from ..passes.pass_base import Pass, PassError
 from ._exit import kind_and_text
 from ._observers import Progress, Watcher
 from ._source import ParseError, Source, check, parse, start_of
+
+if TYPE_CHECKING:  # a report alone needs it
+    from ..compiler.report.page.levels import LevelTexts
 
 
 @dataclass(frozen=True)
@@ -66,6 +70,7 @@ class Session:
     expected: tuple[type[Exception], ...] = (PassError, CompileError)
     analyses: list[Callable[[ir.Module], str]] = field(default_factory=list)
     timing: Timing = field(default_factory=lambda: Timing("root"))
+    levels: dict[int, "LevelTexts"] = field(default_factory=dict)  #: of each part, where a report is written
 
     def run(self, source: Source, number: int = 0) -> PartOutcome:
         """Processes one part.  Errors in the input or a pass are not raised, but stored in the outcome."""

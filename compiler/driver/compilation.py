@@ -64,6 +64,7 @@ class Compilation:
     objects: Mapping[str, Any]
     passes: tuple[PassTime, ...]
     executable: "Executable"
+    levels: Mapping[str, Mapping[str, str]]
     tuned: bool = True
 
     def program(self, kernels: Mapping[str, PlanKernel]) -> GpuProgram:
@@ -139,6 +140,7 @@ def _compile_rewritten(request: Request) -> Compilation:
         imported.objects,
         lowered.passes,
         program,
+        lowered.levels,
         lowered.tuned,
     )
 

@@ -79,6 +79,7 @@ def compiled_graph(
     *,
     kernels: Callable[[], Mapping[str, PlanKernel]] | None = None,
     passes: tuple[PassTime, ...] = (),
+    levels: Mapping[str, Mapping[str, str]] = MappingProxyType({}),
     cached: bool = False,
 ) -> CompiledGraph:
     """The graph with its account.  ``plan``: None on the interpreter.  ``call``: what AOTAutograd calls.
@@ -101,6 +102,7 @@ def compiled_graph(
         load_kernels=kernels,
         call=call,
         strides=interface.strides,
+        levels=levels,
     )
     if isinstance(fx, FxParts) and fx.options.output == "fx":
         compiled.call = _fx_call(compiled, fx.options)
@@ -181,6 +183,7 @@ def _add_to_report(compiled: CompiledGraph, options: Options, path: str | Path) 
     from ..report.page.data import graph_data
     from ..report.page.page_file import add_graph
     from ..runtime.gpu.device_model import hardware_name
+    from ..runtime.kernels.kernel_facts import kernel_facts
     from ..runtime.kernels.triton_compile import TritonCompileError
 
     if options.hardware != "auto":
@@ -188,18 +191,9 @@ def _add_to_report(compiled: CompiledGraph, options: Options, path: str | Path) 
     else:
         hardware = hardware_named("generic" if compiled.load_kernels is None else hardware_name())
     try:
-        kernels = {} if compiled.load_kernels is None else compiled.load_kernels()
+        found = {} if compiled.load_kernels is None else compiled.load_kernels()
     except TritonCompileError:  # the first call raises it
-        kernels = {}
-    told = {
-        name: {
-            "warps": k.cubin.num_warps,
-            "shared": k.cubin.shared,
-            "stack": k.cubin.stack,
-            "ptx": k.cubin.ptx,
-        }
-        for name, k in kernels.items()
-    }
+        found = {}
     data = graph_data(
         compiled.name,
         compiled.module,
@@ -208,7 +202,8 @@ def _add_to_report(compiled: CompiledGraph, options: Options, path: str | Path) 
         hardware,
         cached=compiled.cached,
         source=compiled.source,
-        kernels=told,
+        kernels=kernel_facts({name: kernel.cubin for name, kernel in found.items()}),
+        levels=compiled.levels,
     )
     add_graph(path, data)
 

@@ -104,6 +104,7 @@ def _compile(request: Request, key: str | None) -> CompiledGraph:
         fx,
         kernels=done.executable.kernels,
         passes=done.passes,
+        levels=done.levels,
     )
 
 

@@ -4,7 +4,7 @@ What only some options need, such as the interpreter and the searches of ``autot
 needed.
 """
 
-from collections.abc import Container, Iterator
+from collections.abc import Container, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -40,11 +40,13 @@ _FUSIONS, _TILES = "fusions.json", "tiles.json"
 
 @dataclass(frozen=True)
 class Lowered:
-    """What lowering a module took.  tuned: False where the time of ``autotune`` did not suffice, so that
-    another compilation may do better.
+    """What lowering a module took.  levels: the IR of each, as ``LevelTexts`` has it, where option ``report``
+    is given.  tuned: False where the time of ``autotune`` did not suffice, so that another compilation may do
+    better.
     """
 
     passes: tuple[PassTime, ...]
+    levels: Mapping[str, Mapping[str, str]]
     tuned: bool
 
 
@@ -75,6 +77,11 @@ def lower(
             DumpIR(dump).before_any(module)
         if tracing():
             observers.append(TraceIR(request.name, ends))
+        levels = dict[str, dict[str, str]]()
+        if request.options.report is not None:
+            from ..report.page.levels import LevelTexts
+
+            observers.append(LevelTexts("graph", ends, levels))
         manager = _manager(request, passes, observers, ends)
         with _measured(request):
             manager.run(module, request.remarks)
@@ -90,7 +97,7 @@ def lower(
             "seconds",
             "what is not measured is as the rules choose: no time is left",
         )
-    return Lowered(tuple(manager.times), complete)
+    return Lowered(tuple(manager.times), levels, complete)
 
 
 def _settings(

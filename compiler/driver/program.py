@@ -103,7 +103,8 @@ class CompiledGraph:
     of arguments to the list of results.  interface: what the arguments and results of ``@main`` are to these.
     load_kernels: waits for the compiled kernels of the plan; None on the interpreter.  partitions: the parts
     that ``cudagraphs`` records; unrecorded: the calls that run between them, and why.  strides: of the
-    results.
+    results.  levels: the IR of each level, where option ``report`` is given: its functions by name, as text
+    with locations; empty where no pass ran.
     """
 
     name: str
@@ -122,6 +123,7 @@ class CompiledGraph:
     load_kernels: "Callable[[], Mapping[str, PlanKernel]] | None" = field(repr=False)
     call: Callable[[list[Any]], list[Any]] = field(repr=False)
     strides: tuple[tuple[int, ...] | None, ...] = ()
+    levels: Mapping[str, Mapping[str, str]] = field(default_factory=dict, repr=False)
 
     @cached_property
     def source(self) -> str:

@@ -9,6 +9,15 @@ function prepare(graph, id) {
   graph.us = sum(graph.launches, launch => launch.us);
 }
 
+// What compiled kernels take, where there are some.
+function compiledColumns(graph) {
+  const kernel = launch => graph.kernels[launch.name] || {};
+  const column = (title, name, read) => [title, l => kernel(l)[name] ?? -1,
+    l => kernel(l)[name] === undefined ? "" : read(kernel(l)[name])];
+  return Object.keys(graph.kernels).length
+    ? [column("registers", "registers", n => `${n}`), column("spilled", "stack", n => n ? bytes(n) : "0")] : [];
+}
+
 function launchTable(graph) {
   const longest = Math.max(...graph.launches.map(l => l.us || 0), 1e-9);
   return table(graph.byTime, [
@@ -16,6 +25,7 @@ function launchTable(graph) {
     ["estimate", l => l.us || 0, l => measured(time(l.us), (l.us || 0) / longest)],
     ["moved", l => l.bytes || 0, l => bytes(l.bytes)],
     ["launch", l => l.name, l => l.name], ["kind", l => l.kind, l => l.kind],
+    ...compiledColumns(graph),
     ["your lines", l => l.lines.join(", "), l => places(l.lines)],
   ], { identify: l => named(graph, l), open: l => show(graph, l), label: `launches of graph ${graph.id}` });
 }
@@ -62,6 +72,17 @@ function timeTable(graph) {
   ], { label: `compile time of graph ${graph.id}` });
 }
 
+// @main at each level beside all lines of the program that it comes from; made when it is unfolded.
+function wholeGraph(graph) {
+  const folded = unfold("@main at each level, beside your program");
+  const lines = [...new Set(graph.launches.flatMap(launch => launch.lines))];
+  folded.ontoggle = () => {
+    if (folded.children.length === 1) folded.append(beside(graph, lines,
+      level => (graph.levels[level].main || "").split("\n").map(located)));
+  };
+  return folded;
+}
+
 function unfold(title, ...content) { return make("details", {}, make("summary", {}, title), ...content); }
 
 function section(graph) {
@@ -80,7 +101,7 @@ function section(graph) {
   parts.push(
     make("h3", {}, "Where compile time went"), timeTable(graph),
     unfold("All remarks", code(graph.remarks.map(remark => remark.text).join("\n") || "none")),
-    unfold("@main", code(graph.functions.main || "none")),
+    wholeGraph(graph),
     unfold("The launch plan as Python", code(graph.source || "none: the interpreter runs the module")));
   return make("section", { id: `g${graph.id}` }, ...parts);
 }

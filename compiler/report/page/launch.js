@@ -12,8 +12,10 @@ function facts(graph, launch, kernel) {
     ["writes", touched(launch.writes).join(", ") || "nothing"],
   ];
   if (launch.choices.length) found.push(["decided by", launch.choices.join("; ")]);
-  if (kernel) found.push(["compiled", `${kernel.warps} warps, ${bytes(kernel.shared)} of shared memory, ` +
-    `${bytes(kernel.stack)} of stack a thread (spills)`]);
+  if (launch.tile) found.push(["tile", launch.tile]);
+  if (kernel) found.push(["compiled", `${kernel.registers} registers a thread, ${kernel.stack
+    ? `${bytes(kernel.stack)} of stack a thread: registers spill, or a function has an array`
+    : "none spills"}, ${kernel.warps} warps, ${bytes(kernel.shared)} of shared memory`]);
   return make("table", {}, make("tbody", {}, ...found.map(([name, text]) =>
     make("tr", {}, make("th", { scope: "row" }, name), make("td", {}, text)))));
 }
@@ -28,11 +30,20 @@ function openDetail(id, title, ...content) {
   detail.scrollTop = 0;
 }
 
+// A text that is long, and is made when it is unfolded.
+function onDemand(title, content) {
+  const lines = content.split("\n").length;
+  const folded = make("details", {}, make("summary", {}, `${title} (${count(lines, "line", "lines")})`));
+  folded.ontoggle = () => { if (folded.children.length === 1) folded.append(code(content)); };
+  return folded;
+}
+
 function show(graph, launch) {
   const kernel = graph.kernels[launch.name];
-  const text = (title, content) => content ? [make("h3", {}, title), code(content)] : [];
+  const text = (title, content) => content ? [onDemand(title, content)] : [];
   openDetail(named(graph, launch), `launch ${launch.number}: ${launch.name}`, facts(graph, launch, kernel),
-    ...text("IR", graph.functions[launch.name]), ...text("PTX", kernel && kernel.ptx));
+    beside(graph, launch.lines, level => partOf(graph.levels[level], launch)),
+    ...text("PTX", kernel && kernel.ptx), ...text("SASS", kernel && kernel.sass));
 }
 detail.onclose = () => {
   const line = document.getElementById(location.hash.slice(1));

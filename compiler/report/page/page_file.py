@@ -28,7 +28,7 @@ from .data import VERSION
 #: How a page begins; one that begins otherwise is somebody else's.
 MARK = "<!DOCTYPE html><!-- report of fuse-mlir -->"
 #: In the order in which they use each other.
-_SCRIPTS = ("elements", "table", "launch", "graph", "comparison", "start")
+_SCRIPTS = ("elements", "table", "beside", "launch", "graph", "comparison", "start")
 _HEAD = re.compile(r'<script type="application/json" id="data">(.*?)</script>')
 _GRAPH = re.compile(r'<script type="application/gzip" class="graph">(.*?)</script>')
 

@@ -36,11 +36,12 @@ def opened(browser: "Browser", path: Path, *, scheme: str = "light", width: int 
     """
     said, loaded = list[str](), set[str]()
     page = browser.new_page(viewport={"width": width, "height": 900}, color_scheme=scheme)
+    page.set_default_timeout(10_000)
     page.on("console", lambda message: said.append(message.text))
     page.on("pageerror", lambda error: said.append(str(error)))
     page.on("request", lambda request: loaded.add(request.url.partition("#")[0]))
     page.goto(path.as_uri())
-    page.wait_for_selector("main[data-ready]", timeout=20_000)
+    page.wait_for_selector("main[data-ready]")
     yield page
     assert said == [] and {url for url in loaded if not url.startswith("blob:")} == {path.as_uri()}
     page.close()

@@ -1,9 +1,11 @@
 """The page of option ``report``: its data, what it may be written over, and that it needs no network."""
 
 import re
+from pathlib import Path
 
 import pytest
 import torch
+from made_up_gpu import made_up_gpu
 from torch._dynamo.exc import BackendCompilerFailed
 
 import fuse_mlir
@@ -51,6 +53,26 @@ def test_all_graphs_of_a_process_are_in_one_page(tmp_path):
             assert launch["us"] > 0 and launch["writes"]
             if launch["kind"] == "kernel":
                 assert "fuse.kernel" in graph["functions"][launch["name"]]
+
+
+def test_a_launch_on_a_gpu_has_its_tile_its_ir_at_each_level_and_what_triton_made(tmp_path):
+    path = tmp_path / "out.html"
+    x = torch.randn(64, 128)
+    with made_up_gpu("NVIDIA H200"):
+        compiled(path, lambda x: (x - x.mean(1, keepdim=True)).exp())(x)
+    (graph,) = page_file.read_graphs(path.read_text())
+    (launch,) = graph["launches"]
+    kernel = graph["kernels"][launch["name"]]
+    assert kernel["registers"] > 8 and kernel["warps"] >= 1 and kernel["stack"] == 0
+    assert ".visible .entry" in kernel["ptx"] and ".target sm_90" in kernel["ptx"]
+    assert "EXIT" in kernel["sass"]
+    assert "of d1 (resident)" in launch["tile"] and f"warps {kernel['warps']}" in launch["tile"]
+    assert [*graph["levels"]] == ["graph", "scheduled", "tiled", "planned"]
+    assert {"main", "mean", "sub", "exp"} == set(graph["levels"]["graph"])
+    for level, what in (("scheduled", "fuse.reduce"), ("planned", "tt.reduce")):
+        text = graph["levels"][level][launch["name"]]
+        assert what in text and f'"{__file__}":' in text
+    assert graph["sources"][__file__] == Path(__file__).read_text()
 
 
 def test_a_graph_that_torch_runs_as_a_whole_has_no_launch():

@@ -17,6 +17,8 @@ def graph(name: str, us: list[float], **more: object) -> dict:
             "nodes": [f"node_{number}"],
             "lines": [f"/home/me/model.py:{number + 1}"],
             "us": time,
+            "tile": "",
+            "choices": [],
             "bytes": 1000 * number,
             "held": 8 << number,
             "reads": [0],
@@ -45,10 +47,28 @@ def graph(name: str, us: list[float], **more: object) -> dict:
         "remarks": [],
         "timing": {"seconds": 0.5, "passes": {"seconds": 0.4, "fuse-vertical": {"seconds": 0.3}}},
         "functions": {f"kernel_{n}": f"func.func private @kernel_{n}() <b>" for n in range(len(us))},
+        "levels": {
+            "graph": {"main": call("add", 1), "add": 'func.func private @add() loc("add"("a.py":1:0))'},
+            "scheduled": {
+                "main": "\n".join(call(f"kernel_{n}", n) for n in range(len(us))),
+                **{f"kernel_{n}": f"func.func private @kernel_{n}() <b>\n{op(n)}" for n in range(len(us))},
+            },
+        },
+        "sources": {"/home/me/model.py": "\n".join(f"line {n + 1} <i>" for n in range(90))},
         "source": "",
         "kernels": {},
         **more,
     }
+
+
+def call(name: str, number: int) -> str:
+    """A call as ``@main`` has it, of an FX node with a line of the program."""
+    place = f'fused["node_{number}"("/home/me/model.py":{number + 1}:0), "x)"("/home/me/model.py":7:0)]'
+    return f"  %{number} = call @{name}() : () -> f32 loc({place})"
+
+
+def op(number: int) -> str:
+    return f'  %0 = math.exp %1 : f32 loc("node_{number}"("/home/me/model.py":{number + 1}:0))'
 
 
 def missed(us: float, *ops: str) -> dict:
@@ -108,6 +128,54 @@ def test_the_page_begins_with_what_costs_most_and_links_to_it(browser, report):
         assert "func.func private @kernel_2() <b>" in page.inner_text("dialog")
         assert [row[0] for row in rows(page, "launches of graph 1")] == ["2", "3", "1", "0"]
         assert "torch runs the graph as a whole" in page.inner_text("#g2")
+
+
+def test_ir_stands_beside_the_lines_that_it_comes_from(browser, report):
+    with opened(browser, report) as page:
+        page.evaluate("location.hash = '#g1-l2'")
+        page.wait_for_selector("dialog[open]")
+        shown = page.inner_text("dialog .ir")
+        assert (
+            "call @kernel_2() : () -> f32" in shown and "math.exp %1 : f32" in shown and "loc(" not in shown
+        )
+        assert "kernel_1" not in shown
+        wanted = page.locator("dialog .wanted")
+        assert wanted.all_inner_texts() == ["3line 3 <i>"] and "line 8 <i>" in page.inner_text(
+            "dialog .source"
+        )
+        assert "line 9 <i>" not in page.inner_text("dialog .source")
+        wanted.focus()
+        lit = page.locator("dialog .ir .lit").all_inner_texts()
+        assert len(lit) == 2 and "call @kernel_2" in lit[0] and "math.exp" in lit[1]
+        page.select_option("dialog select", "graph")
+        assert "nothing of it at this level" in page.inner_text("dialog .ir")
+        page.evaluate("location.hash = '#g1-l1'")
+        page.select_option("dialog select", "graph")
+        assert "call @add" in page.inner_text("dialog .ir") and "private @add()" in page.inner_text(
+            "dialog .ir"
+        )
+
+
+def test_what_kernels_take_is_a_column_and_their_code_unfolds(browser, tmp_path):
+    kernel = {
+        "warps": 4,
+        "shared": 2048,
+        "registers": 255,
+        "stack": 16,
+        "ptx": ".entry a\n<b>",
+        "sass": "EXIT ;",
+    }
+    path = tmp_path / "out.html"
+    path.write_text(page_file.page([graph("forward", [3.0, 2.5], kernels={"kernel_1": kernel})]))
+    with opened(browser, path) as page:
+        assert [row[5:7] for row in rows(page, "launches of graph 0")] == [["", ""], ["255", "16 B"]]
+        page.focus("#g0-l1")
+        page.keyboard.press("Enter")
+        assert "255 registers a thread, 16 B of stack a thread" in page.inner_text("dialog")
+        ptx = page.locator("dialog summary", has_text="PTX (2 lines)")
+        assert page.locator("dialog pre").count() == 0
+        ptx.press("Enter")
+        assert page.inner_text("dialog pre") == ".entry a\n<b>"
 
 
 def test_columns_of_numbers_sort_as_numbers(browser, report):

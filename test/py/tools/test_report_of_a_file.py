@@ -20,6 +20,9 @@ def test_a_file_has_a_page_as_a_program_has(tmp_path: Path) -> None:
     names = [launch["name"] for launch in graph["launches"]]
     assert names and all(f"@{name}(" in result.read_text() for name in names)
     assert all(launch["us"] > 2 and launch["writes"] for launch in graph["launches"])
+    assert [*graph["levels"]] == ["input", "scheduled"]
+    assert f'"{SOFTMAX}":' in graph["levels"]["scheduled"]["main"]
+    assert graph["sources"][SOFTMAX] == Path(SOFTMAX).read_text()
     assert {"Parser", "fuse-vertical"} <= set(graph["timing"])
     assert "fuse-vertical" in {remark["pass"] for remark in graph["remarks"]}
     assert run([*arguments, "--report", str(page)]) == 0  # an older report is replaced
@@ -32,7 +35,12 @@ def test_each_part_is_a_graph_and_a_module_without_a_program_has_no_launch(tmp_p
     assert run([str(source), "--split-input-file", f"--report={page}", "-o", str(tmp_path / "out.mlir")]) == 0
     first, second = read_graphs(page.read_text())
     assert (first["name"], second["name"]) == (f"{source}, part 0", f"{source}, part 1")
-    assert first["launches"] and second["launches"] == [] and second["timing"]["seconds"] > 0
+    assert (
+        first["launches"]
+        and second["launches"] == []
+        and [*second["levels"]] == ["result"]
+        and second["timing"]["seconds"] > 0
+    )
 
 
 @pytest.mark.parametrize(
