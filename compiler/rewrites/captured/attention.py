@@ -18,7 +18,8 @@ It fires where
    one where a number is filled in), a softmax over the last dim, and a second product;
 2. each step has one reader; no node between the steps may write to an operand or change a mode (autocast,
    grad mode); and what a step writes in place is memory of the steps (``memory.py``), so nobody misses it;
-3. q, k and v are 3-D or 4-D, have equal batch dims, head sizes, devices and dtypes, and rows of stride 1;
+3. q, k and v are 3-D or 4-D, have equal batch dims, devices and dtypes, rows of stride 1, and head sizes that
+   are equal, or on a GPU at most 128;
 4. the mask has the dtype of q, needs no gradient and has a value for each key; one that is filled in is known
    to be causal and leaves hidden keys no weight, or hides the same keys from all queries; where gradients are
    asked for, one that is added is the same for all queries, or known to have a number near 0 in each row
@@ -78,6 +79,9 @@ log = logging.getLogger(__name__)
 #: In the ``meta`` of the last product of an attention that stays as it is (``attention_decoding.py``).
 DERIVED = "fuse_derived_attention"
 
+#: The largest head size that cuDNN's kernels have beside another one of the values. What is left for wider
+#: ones takes longer than the products.
+WIDEST_UNEQUAL = 128
 _BINARY = ("input", "other")
 _SOFTMAX = ("input", "dim", "dtype")
 _FILL = ("input", "mask", "value")
@@ -288,19 +292,29 @@ def _refusal(found: Attention) -> str | None:
         return "dtypes or devices differ"
     if not (_same(q.shape[:-2], k.shape[:-2]) and _same(q.shape[:-2], v.shape[:-2])):
         return "operands are broadcast"
-    if not (_same(softmax.shape, product.shape) and _same((q.shape[-1],), (v.shape[-1],))):
-        return "the mask broadcasts the scores, or the head sizes differ"
+    if not _same(softmax.shape, product.shape):
+        return "the mask broadcasts the scores"
     if any(value.dtype not in (q.dtype, torch.float32) for value in inner):
         return "a step has a dtype of less precision"
     if not _same((q.stride(-1), k.stride(-2), v.stride(-1)), (1, 1, 1)):
         return "rows of an operand are strided"
     if any(type(n) is int and n == 0 for n in (*q.shape, k.shape[-1])):
         return "there are no elements"
-    return kernel_refusal(q) or _mask_refusal(found, q, product)
+    return kernel_refusal(q) or _value_refusal(q, v) or _mask_refusal(found, q, product)
+
+
+def _value_refusal(q: Tensor, v: Tensor) -> str | None:
+    """Why values of another head size than the query's have no fused kernel that is faster, or None."""
+    sizes = q.shape[-1], v.shape[-1]
+    if _same(sizes[:1], sizes[1:]):
+        return None
+    if q.device.type != "cuda" or any(type(n) is not int or n > WIDEST_UNEQUAL for n in sizes):
+        return f"the head sizes differ, and there is no GPU or one is above {WIDEST_UNEQUAL}"
+    return kernel_refusal(v)
 
 
 def kernel_refusal(q: Tensor) -> str | None:
-    """Why no fused kernel takes such a query or is as accurate as products are, or None."""
+    """Why no fused kernel takes such a query, or such values, or is as accurate as products are, or None."""
     if q.device.type == "cpu":
         return None if q.is_floating_point() and q.dtype.itemsize > 1 else f"no kernel for {q.dtype}"
     if q.device.type != "cuda":
@@ -375,7 +389,7 @@ def _replace(graph: Graph, found: Attention) -> None:
                 out = emit("squeeze", out, 0)
         if guard is not None:
             out = emit("add", out, guard)
-        if not _merges_heads(last, q):
+        if not _merges_heads(last, q, found.value):
             out = emit("contiguous", out)
     out.meta = dict(last.meta)
     last.replace_all_uses_with(out)
@@ -422,12 +436,14 @@ def _split(
     return split_attention(emit, by, query, key, value, mask, full)
 
 
-def _merges_heads(out: Node, q: Tensor) -> bool:
+def _merges_heads(out: Node, q: Tensor, value: Node) -> bool:
     """Whether ``[b, h, t, d]`` is only made ``[b, t, h * d]``: with the same strides from any fused kernel.
 
-    They give ``[b, t, h, d]`` in memory or the layout of ``q``, so that has to be one of the usual two.
+    They give ``[b, t, h, d]`` in memory or the layout of ``q``, so that has to be one of the usual two, and
+    ``value`` of as many numbers a head.
     """
-    if q.dim() != 4 or not merges_heads(out):
+    v = example(value)
+    if q.dim() != 4 or v is None or not _same(q.shape[-1:], v.shape[-1:]) or not merges_heads(out):
         return False
     b, h, t, d = q.stride()
     usual = ((b, t, h, d), (b, h, t, d))

@@ -381,11 +381,12 @@ def test_a_graph_without_values_is_left_alone():
     assert fuse_attention(torch.fx.GraphModule({}, graph)) == 0
 
 
-def last_product(dtype: torch.dtype, head: int) -> torch.fx.Node:
-    """The second product of an attention on a GPU; sizes only, no memory."""
+def last_product(dtype: torch.dtype, head: int, width: int) -> torch.fx.Node:
+    """The second product of an attention on a GPU, with values of `width` numbers; no memory."""
     graph = torch.fx.Graph()
     with FakeTensorMode():
-        values = [torch.empty(2, 3, 16, head, dtype=dtype, device="cuda") for _ in range(3)]
+        sizes = (head, head, width)
+        values = [torch.empty(2, 3, 16, size, dtype=dtype, device="cuda") for size in sizes]
         q, k, v = (graph.placeholder(name) for name in "qkv")
         for node, value in zip((q, k, v), values, strict=True):
             node.meta["example_value"] = value
@@ -403,25 +404,29 @@ def last_product(dtype: torch.dtype, head: int) -> torch.fx.Node:
 
 
 GPU = (
-    (torch.bfloat16, 64, "ieee", None),
-    (torch.float16, 256, "ieee", None),
-    (torch.float32, 64, "tf32", None),
-    (torch.float32, 64, "ieee", "TF32"),
-    (torch.float32, 64, "bfx9", "TF32"),
-    (torch.float64, 64, "ieee", "no kernel for torch.float64"),
-    (torch.bfloat16, 12, "ieee", "head size of 12"),
-    (torch.bfloat16, 264, "ieee", "head size of 264"),
+    (torch.bfloat16, 64, 64, "ieee", None),
+    (torch.bfloat16, 64, 128, "ieee", None),
+    (torch.bfloat16, 128, 64, "ieee", None),
+    (torch.float16, 256, 256, "ieee", None),
+    (torch.float32, 64, 64, "tf32", None),
+    (torch.float32, 64, 64, "ieee", "TF32"),
+    (torch.float32, 64, 64, "bfx9", "TF32"),
+    (torch.float64, 64, 64, "ieee", "no kernel for torch.float64"),
+    (torch.bfloat16, 12, 12, "ieee", "head size of 12"),
+    (torch.bfloat16, 264, 264, "ieee", "head size of 264"),
+    (torch.bfloat16, 64, 12, "ieee", "head size of 12"),
+    (torch.bfloat16, 192, 128, "ieee", "the head sizes differ"),
 )
 
 
-@pytest.mark.parametrize(("dtype", "head", "precision", "reason"), GPU)
-def test_what_a_gpu_has_a_kernel_for(dtype, head, precision, reason):
+@pytest.mark.parametrize(("dtype", "head", "width", "precision", "reason"), GPU)
+def test_what_a_gpu_has_a_kernel_for(dtype, head, width, precision, reason):
     if precision == "bfx9" and TORCH < (2, 15):
         pytest.skip(f"torch {torch.__version__} has no precision bfx9")
     before = torch.backends.cuda.matmul.fp32_precision
     torch.backends.cuda.matmul.fp32_precision = precision
     try:
-        found = recognize(last_product(dtype, head))
+        found = recognize(last_product(dtype, head, width))
     finally:
         torch.backends.cuda.matmul.fp32_precision = before
     assert isinstance(found, Attention) if reason is None else reason in found
