@@ -137,6 +137,13 @@ def test_decomposed(name):
     check_training(DECOMPOSED[name], X, table=TABLE, gradients=name != "replication_pad")
 
 
+@pytest.mark.parametrize(("start", "step", "wide"), [(0.0, 1, False), (3.0, 2.0, False), (0, 0.5, True)])
+def test_places_that_are_whole_numbers_are_counted_in_integers(start, step, wide):
+    """Converted once to float32, and not by way of float64."""
+    graph = trace(lambda x: x + torch.arange(start, start + 24 * step, step), [torch.zeros(24)])
+    assert ("f64" in str(lower(graph).module)) == wide
+
+
 def test_gradients():
     check_training(lambda x: torch.cat([x, x * 2], 1), X, table=TABLE, dynamic=True)
     check_training(lambda x: F.pad(x, (1, 2)), X, table=TABLE, dynamic=True)

@@ -71,8 +71,8 @@ def empty(call: Call) -> Tensor:
 
 @lowers("aten.arange.start_step", "aten.arange.start", "aten.arange.default")
 def arange(call: Call) -> Any:
-    """``start + i * step``: in float64 for floats; in int64 for integers, where eager first rounds both to
-    zero.
+    """``start + i * step``: in int64 for integers, where eager first rounds both to zero, and for whole numbers
+    of float32 and float64; else in float64.
     """
     return ramp(call, call.arguments.get("start", 0), call.arguments.get("step", 1))
 
@@ -88,14 +88,23 @@ def ramp(call: Call, start: Any, step: Any) -> Any:
     kernel = call.kernel([], None, numbers)
     at = kernel.iterate(call.result.sizes)
     dtype = torch.float64 if call.value.dtype.is_floating_point else torch.int64
-    if dtype == torch.int64 and not numbers:
+    whole = call.value.dtype in (torch.float32, torch.float64) and all(map(_is_whole, (start, step)))
+    if (dtype == torch.int64 or whole) and not numbers:
         first, each = (v if isinstance(v, Expr) else call.expr(int(v)) for v in (start, step))
-        kernel.store(0, at, kernel.index(at[0] * each + first))
+        place = kernel.index(at[0] * each + first)
+        kernel.store(0, at, kernel.cast(place, call.value.dtype) if whole else place)
     else:
         terms = [_as(kernel, _element(kernel, v), dtype) for v in (start, step)]
         place = kernel.cast(kernel.index(at[0]), dtype)
         kernel.store(0, at, kernel.add(terms[0], kernel.mul(place, terms[1])))
     return call.finish(kernel)
+
+
+def _is_whole(value: Any) -> bool:
+    """Whether a number is an integer that float64 has, and so are its sums with places in a tensor."""
+    return isinstance(value, Expr) or (
+        isinstance(value, int | float) and abs(value) < 2**31 and int(value) == value
+    )
 
 
 def _as(k: KernelBuilder, value: Operand, dtype: torch.dtype) -> Scalar:
