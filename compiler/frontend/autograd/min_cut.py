@@ -26,9 +26,13 @@ from .detached import drop_detached
 from .old_values import save_old_values
 
 _aten = torch.ops.aten
-#: What is computed again for nothing, as part of a kernel that reads it: Inductor decomposes these into ops
-#: of torch's list, such as ``index``.
-_CHEAP = {_aten.index_select, _aten.roll, _aten.floor_divide}
+#: What is computed again for nothing, as part of a kernel that reads it, and is not in torch's list: reads at
+#: other places, constants, and numbers of few operations.
+_CHEAP = {
+    _aten.index_select, _aten.roll, _aten.repeat, _aten.flip, _aten.tril, _aten.constant_pad_nd,
+    _aten.ones_like, _aten.new_ones, _aten.new_full, _aten.fill, _aten.eye,
+    _aten.floor_divide, _aten.hardswish,
+}  # fmt: skip
 
 
 def partition(

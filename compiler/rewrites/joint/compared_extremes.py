@@ -20,8 +20,9 @@ compute ``x`` again, which can cost less than to read it.
 
 It fires where a comparison that no result of the forward graph needs has an extreme on one side (``amax``,
 ``amin``, ``max`` and ``min`` of all elements, ``aminmax``, a norm, ``scatter_reduce``, ``index_reduce``) and
-what that was taken of, or its absolute value, on the other.  Each may come through views, an extreme also
-through reads at indices.
+what that was taken of on the other.  Each may come through views, an extreme also through reads at indices.
+Where ``x`` is ``abs``, ``neg`` or ``relu`` of ``z``, or in float32 and float64 ``leaky_relu`` or ``clamp``,
+``z`` is saved: every kernel computes the same bits of it.
 
 It does not fire where ``x`` is an argument, a view of one or a constant, which has the same bits for every
 reader; nor where checkpointing says what is computed again.
@@ -48,6 +49,10 @@ _EXTREMES = {
 }  # fmt: skip
 #: What reads elements of its first argument at indices.
 _READS = (_aten.gather.default, _aten.index_select.default, _aten.index.Tensor)
+#: Functions of one tensor that take no sum or product of it which another kernel might round in another way;
+#: of 16 bits only those that round nothing.
+_EXACT = frozenset({_aten.abs.default, _aten.neg.default, _aten.relu.default})
+_EXACT_IN_32_BITS = frozenset({_aten.leaky_relu.default, _aten.clamp.default, _aten.hardtanh.default})
 _COMPARISONS = frozenset({
     _aten.eq.Tensor, _aten.ne.Tensor, _aten.ge.Tensor, _aten.gt.Tensor, _aten.le.Tensor, _aten.lt.Tensor,
 })  # fmt: skip
@@ -113,12 +118,17 @@ def _again(graph: Graph, side: Node, extreme: Node, copies: dict[Node, Node]) ->
 
 
 def _computed(node: object) -> Node | None:
-    """The op whose result a view, or its absolute value, is of; None for an argument or a constant."""
-    while isinstance(node, Node) and (_makes_view(node) or node.target is _aten.abs.default):
+    """The op from whose result a node has the same bits in every kernel; None for an argument or a constant."""
+    while isinstance(node, Node) and (_makes_view(node) or _is_exact(node)):
         node = node.args[0]
     if not isinstance(node, Node) or node.op != "call_function" or not node.all_input_nodes:
         return None
     return node
+
+
+def _is_exact(node: Node) -> bool:
+    wide = node.target in _EXACT_IN_32_BITS and node.meta["val"].dtype in (torch.float32, torch.float64)
+    return wide or node.target in _EXACT
 
 
 def _reads(user: Node, node: Node) -> bool:

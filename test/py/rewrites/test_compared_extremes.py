@@ -104,6 +104,15 @@ def test_the_backward_graph_takes_it_again(function, dtype, count):
             node = node.args[0]
 
 
+@pytest.mark.parametrize(("dtype", "again"), [(torch.float32, True), (torch.bfloat16, False)])
+def test_what_every_kernel_computes_alike_is_not_saved(dtype, again):
+    """A slope rounds each number once, if nothing is rounded to 16 bits."""
+    forward, backward = run(lambda x, y: torch.nn.functional.leaky_relu(far(x, y)).amax(1).sum(), dtype)
+    assert [n.args[0].target is aten.leaky_relu.default for n in extremes(backward)] == [again]
+    saved = {n.target for n in forward.output_node().args[0]}
+    assert (aten.leaky_relu.default in saved) != again
+
+
 @pytest.mark.parametrize("function", [of_an_argument, checkpointed, read_forward])
 def test_left_alone(function):
     _, backward = run(function)
