@@ -218,7 +218,7 @@ MORE = {
     "columns of heads with gaps between them": (
         "column-resident",
         headed(512, 256, 48, 6, gap=2),
-        "d0*d2 grid 1, d1 resident 256, d3 grid 8; 8 warps, 1 stages",
+        "d0*d2 grid 1, d1 resident 256, d3 grid 8; 2 warps, 1 stages",
     ),
     "rows and columns of small matrices": (
         "several-reductions",
