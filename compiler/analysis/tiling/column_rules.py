@@ -138,8 +138,8 @@ def column_resident(reduced: ReducedColumns, hardware: Hardware) -> Tile | None:
     for each multiprocessor and a thread has registers.
 
     When: the block of ``column_looped`` covers the rows.  Why: they are read once.  Programs of more warps
-    meet after a load or two each, as in ``weighed_rows``: the gradient of the largest of 20 rows of 64 columns
-    takes 397 us by eight warps, and 160 us by Inductor.
+    meet after a load or two each, as in ``weighed_rows``: the gradient of the largest of 20 rows of 64
+    columns takes 397 us by eight warps, and 160 us by Inductor.
     """
     reduced = reduced.widened(hardware)
     columns, most = _block(reduced, hardware)

@@ -118,7 +118,9 @@ def _again(graph: Graph, side: Node, extreme: Node, copies: dict[Node, Node]) ->
 
 
 def _computed(node: object) -> Node | None:
-    """The op from whose result a node has the same bits in every kernel; None for an argument or a constant."""
+    """The op from whose result every kernel computes the same bits of a node; None for an argument or a
+    constant.
+    """
     while isinstance(node, Node) and (_makes_view(node) or _is_exact(node)):
         node = node.args[0]
     if not isinstance(node, Node) or node.op != "call_function" or not node.all_input_nodes:

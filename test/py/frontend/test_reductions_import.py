@@ -351,6 +351,21 @@ def test_scan_dtypes(dtype):
     check(lambda x: x.cumprod(0, dtype=torch.float64), x)
 
 
+@pytest.mark.parametrize("name", ("cummax", "cummin"))
+def test_running_extremes(name):
+    """Of equal elements the last counts, and a NaN stays; places and values; of rows and columns."""
+    function = getattr(torch, name)
+    x = torch.tensor([[1.0, 3, 3, 2, float("nan"), 7, 1], [0, -1, 0, -1, -float("inf"), 5, 5]])
+    for given, dims in ((x, (0, 1)), (x[1:].to(torch.int32), (1,)), (x[:, :4].bfloat16(), (0, 1, -1))):
+        for dim in dims:
+            check(lambda x, d=dim: tuple(function(x, d)), given)
+            check(lambda x, d=dim: function(x.t(), d)[0], given, dynamic=True)
+    for given in (torch.tensor(2.0), torch.ones(1, 4), torch.empty(3, 0), torch.tensor([False, True, False])):
+        check(lambda x: tuple(function(x, 0)), given)
+    check(lambda x: tuple(function(x, 0)), torch.tensor([200, 3, 255, 255, 0], dtype=torch.uint8))
+    check_training(lambda x: function(x, 1)[0], ROW, table=TABLE)
+
+
 def test_a_scan_is_one_kernel():
     imported = lower(trace(lambda x: x.cumsum(1), [ROW]))
     assert len(kernels(imported)) == 1 and '"fuse.scan"' in str(imported.module)
@@ -373,7 +388,6 @@ EXCEPTIONS = {
     "aten.kthvalue.default": "sorting: the vendor's library runs it",
     "aten.topk.default": "sorting: the vendor's library runs it",
     "aten.sort.default": "sorting: the vendor's library runs it",
-    "aten.cummax.default": "a scan with two results",
 }
 CORE = [
     "aten.sum.default",

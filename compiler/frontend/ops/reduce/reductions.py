@@ -46,6 +46,11 @@ class LoadedOperand:
         """The element in the dtype that arithmetic on it uses."""
         return self.kernel.widen(self.raw)
 
+    @property
+    def ordered(self) -> Scalar:
+        """The value in a dtype that ``fuse.reduce`` compares rightly."""
+        return ordered(self.call, self.kernel, self.value)
+
     def converted(self, dtype: torch.dtype) -> Scalar:
         """The element converted to ``dtype``, ready for arithmetic."""
         return self.kernel.widen(self.kernel.cast(self.raw, dtype))
@@ -238,13 +243,12 @@ def count_nonzero(operand: LoadedOperand) -> Scalar:
 # --- extremes -----------------------------------------------------------------------------------------------
 
 
-def ordered(operand: LoadedOperand) -> Scalar:
+def ordered(call: Call, k: KernelBuilder, x: Scalar) -> Scalar:
     """The element in a dtype whose order ``fuse.reduce`` knows: it compares integers as signed."""
-    k, x = operand.kernel, operand.value
     if x.kind != "unsigned":
         return x
     if x.bits == 64:
-        operand.call.refuse("the extreme of 64-bit unsigned integers is not generated")
+        call.refuse("the extreme of 64-bit unsigned integers is not generated")
     return k.cast(x, torch.int64 if x.bits == 32 else torch.int32)
 
 
@@ -257,12 +261,12 @@ def extreme(operand: LoadedOperand, x: Scalar, kind: str) -> Scalar:
 
 @_reduction("aten.amax.default", "aten.max.default", "prims.amax.default", empty=None)
 def amax(operand: LoadedOperand) -> Scalar:
-    return extreme(operand, ordered(operand), "max")
+    return extreme(operand, operand.ordered, "max")
 
 
 @_reduction("aten.amin.default", "aten.min.default", "prims.amin.default", empty=None)
 def amin(operand: LoadedOperand) -> Scalar:
-    return extreme(operand, ordered(operand), "min")
+    return extreme(operand, operand.ordered, "min")
 
 
 @_reduction("aten.any.default", "aten.any.dim", "aten.any.dims", empty=0)
@@ -277,7 +281,7 @@ def all_(operand: LoadedOperand) -> Scalar:
 
 def _position(operand: LoadedOperand, kind: str) -> tuple[Scalar, Scalar]:
     """The extreme and where it is first, counted along the reduced dims in row-major order."""
-    k, x = operand.kernel, ordered(operand)
+    k, x = operand.kernel, operand.ordered
     if not operand.over:
         return x, k.constant(0, torch.int64)
     x = k.cast(x, torch.int32) if x.kind == "bool" else x
@@ -334,7 +338,7 @@ def min_dim(operand: LoadedOperand) -> tuple[Scalar, ...]:
 
 @_several("aten.aminmax.default", empty=None)
 def aminmax(operand: LoadedOperand) -> tuple[Scalar, ...]:
-    x = ordered(operand)
+    x = operand.ordered
     return extreme(operand, x, "min"), extreme(operand, x, "max")
 
 

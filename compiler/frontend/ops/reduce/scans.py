@@ -1,13 +1,16 @@
-"""Running sums, products and logarithms of sums of exponentials along one dim."""
+"""Running sums, products, logarithms of sums of exponentials, and extremes along one dim."""
 
 from typing import Any
 
 import torch
 
-from ....fx.table import keep_whole, lowers
+from ....fx.table import lowers
+from ....index import Expr
 from ....mlir import ir
 from ...importer.arithmetic import Scalar
+from ...importer.builder import KernelBuilder
 from ...importer.call import Call
+from .reductions import ordered
 
 
 def _scan(call: Call, kind: str) -> Any:
@@ -20,16 +23,20 @@ def _scan(call: Call, kind: str) -> Any:
     if source.rank and not at[dim].is_constant:
         if x.dtype == torch.bool:
             call.refuse("a running sum of booleans is not generated")
-        attributes = {
-            "kind": kernel.builder.string(kind),
-            "over": kernel.builder.string(str(at[dim])),
-            "reverse": ir.BoolAttr.get(False, context=kernel.builder.context),
-        }
-        x = Scalar(kernel.emit("fuse.scan", x.value.type, [x.value], attributes), x.dtype)
+        x = _prefix(kernel, x, kind, at[dim])
     if kind == "sum" and x.dtype.is_floating_point and source.rank:
         x = kernel.add(x, kernel.constant(0.0, x.dtype))  # eager begins at 0.0: -0.0 alone gives 0.0
     kernel.store(0, at, x)
     return call.finish(kernel)
+
+
+def _prefix(kernel: KernelBuilder, x: Scalar, kind: str, dim: Expr) -> Scalar:
+    attributes = {
+        "kind": kernel.builder.string(kind),
+        "over": kernel.builder.string(str(dim)),
+        "reverse": ir.BoolAttr.get(False, context=kernel.builder.context),
+    }
+    return Scalar(kernel.emit("fuse.scan", x.value.type, [x.value], attributes), x.dtype)
 
 
 @lowers("aten.cumsum.default")
@@ -48,4 +55,34 @@ def logcumsumexp(call: Call) -> Any:
     return _scan(call, "logsumexp")
 
 
-keep_whole("a scan with two results", "aten.cummax.default", "aten.cummin.default")
+@lowers("aten.cummax.default")
+def cummax(call: Call) -> Any:
+    return _running_extreme(call, "max")
+
+
+@lowers("aten.cummin.default")
+def cummin(call: Call) -> Any:
+    return _running_extreme(call, "min")
+
+
+def _running_extreme(call: Call, kind: str) -> Any:
+    """The extreme so far, and the last place so far that equals it or has a NaN, behind which all are NaN.  A
+    place is found when the extreme at that place is known, so the second scan follows the first.
+    """
+    source = call.tensor("self")
+    dim = call["dim"] % max(source.rank, 1)
+    kernel = call.kernel([source], [call.fresh(fake) for fake in call.value])
+    at = kernel.iterate(source.sizes)
+    x = ordered(call, kernel, kernel.load_raw(source, at))
+    where = kernel.constant(0, torch.int64)
+    if source.rank and not at[dim].is_constant:
+        x = kernel.widen(kernel.cast(x, torch.int32) if x.kind == "bool" else x)
+        best = _prefix(kernel, x, kind, at[dim])
+        found = kernel.compare("eq", x, best)
+        if x.is_float:
+            found = kernel.bit_or(found, kernel.is_nan(x))
+        where = _prefix(kernel, kernel.select(found, kernel.index(at[dim]), where), "max", at[dim])
+        x = best
+    for output, value in enumerate((x, where)):
+        kernel.store(output, at, value)
+    return call.finish(kernel)

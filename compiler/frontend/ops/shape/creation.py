@@ -71,8 +71,8 @@ def empty(call: Call) -> Tensor:
 
 @lowers("aten.arange.start_step", "aten.arange.start", "aten.arange.default")
 def arange(call: Call) -> Any:
-    """``start + i * step``: in int64 for integers, where eager first rounds both to zero, and for whole numbers
-    of float32 and float64; else in float64.
+    """``start + i * step``: in int64 for integers, where eager first rounds both to zero, and for whole
+    numbers of float32 and float64; else in float64.
     """
     return ramp(call, call.arguments.get("start", 0), call.arguments.get("step", 1))
 
