@@ -1,6 +1,6 @@
 """``derive-cascades``: two products, and what is between them, become one kernel that needs no whole row."""
 
-from collections.abc import Iterable, Set
+from collections.abc import Set
 from typing import ClassVar
 
 from ..compiler.analysis.contraction.held import CHAIN_COLUMNS
@@ -8,7 +8,7 @@ from ..compiler.analysis.contraction.tensor_cores import reason_to_sum
 from ..compiler.analysis.fusion.graph import GroupGraph
 from ..compiler.analysis.fusion.plan import Refusal
 from ..compiler.analysis.kernel.shape import KernelShape
-from ..compiler.analysis.program.provenance import node_names
+from ..compiler.analysis.program.provenance import comes_from
 from ..compiler.analysis.tiling import product_rules
 from ..compiler.analysis.tiling.choice import NoTiling
 from ..compiler.analysis.tiling.held_rules import columns_in_a_loop
@@ -100,7 +100,7 @@ class DeriveCascades(AnalysisPass):
                 reason: NotOnline | None = chain
             elif not taken.isdisjoint(chain):
                 reason = NotOnline("taken", "the chain in front of it has one of its products")
-            elif not _names(graph, chain).isdisjoint(self.spilled):
+            elif any(comes_from(graph.deps.nodes[n].op, self.spilled) for n in chain):
                 reason = NotOnline("spilled", "no tile of the kernel left it enough registers")
             else:
                 reason = _reason(program, graph, chain, hardware)
@@ -133,10 +133,6 @@ class DeriveCascades(AnalysisPass):
             derive(kernel, combine_softmax)
             kernel.attributes[LOOPED] = ir.UnitAttr.get()
             program.clean(kernel)
-
-
-def _names(graph: GroupGraph, nodes: Iterable[int]) -> set[str]:
-    return {name for n in nodes for name in node_names(graph.deps.nodes[n].op.location)}
 
 
 def _reason(

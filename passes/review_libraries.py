@@ -8,7 +8,7 @@ from ..compiler.analysis.contraction.product import Product
 from ..compiler.analysis.contraction.surroundings import GroupSurroundings
 from ..compiler.analysis.fusion.graph import GroupGraph
 from ..compiler.analysis.fusion.measured import Measurement, PairKeys
-from ..compiler.analysis.program.provenance import node_names
+from ..compiler.analysis.program.provenance import comes_from, node_names
 from ..compiler.base.dataclass import dataclass
 from ..compiler.base.remarks import Remarks
 from ..compiler.ir.choices import CHOICE, note_choice
@@ -117,12 +117,12 @@ class ReviewLibraries(AnalysisPass):
     ) -> list[ir.Operation]:
         """The calls of kernels that go back."""
         chained = _chained(program, hints_of(program.main))
-        found, spilled = [], set(self.spilled)
+        found = []
         for call, (product, around) in reviewed_products(program).items():
             nodes = tuple(node_names(call.location))
             choice = review.of(
                 product, around, timed=timed.get(call), chained=call in chained,
-                spilled=not spilled.isdisjoint(nodes),
+                spilled=comes_from(call, self.spilled),
             )  # fmt: skip
             name = string(program.callee(call).attributes["sym_name"])
             if not choice.generated:

@@ -60,6 +60,11 @@ class Hardware:
     l2_bytes: int = 40 << 20
     warp: int = 32
     max_warps: int = 16  #: of a program, as a rule; programs of long rows have twice as many
+    #: Issue slots of a thread above which more threads take fewer elements each: a long chain of operations
+    #: hides its latency by other threads, and each element is code of its own.
+    thread_slots: int = 1024
+    #: A slice of a reduction of so many issue slots pays for its start, however little it reads.
+    slice_slots: int = 256 * 1024
     bandwidth: int = 1500
     clock: float = 1.5  #: GHz under load
     launch: float = 2.0  #: microseconds that a kernel costs beside its work; a round figure for all GPUs

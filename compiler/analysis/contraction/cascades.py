@@ -25,8 +25,8 @@ _TYPES = ("bf16", "f16")
 _MOST_FEW, _FEWEST_ROWS = 16, 64
 #: The fewest columns: of fewer, scores stay in the cache.
 _FEWEST_COLUMNS = 256
-#: The most elements of a row of a factor that is no scores.
-_WIDEST_HEAD = 256
+#: The fewest and the most elements of a row of a factor that is no scores.
+_NARROWEST_HEAD, _WIDEST_HEAD = 16, 256
 #: The most products whose sum is scores.
 _MOST_FIRST = 2
 #: The most kernels between two products.
@@ -63,12 +63,12 @@ def cascade_cost(chain: Chain, around: Surroundings, hardware: Hardware) -> Chai
     if _has_few_rows(last, around):
         kernel = microseconds(_few_rows(chain, around), hardware, rates.few_rows)
         return ChainCost(kernel, library, margin(library, hardware), cascade=True)
-    flops = sum(2 * _points(p, around) for p in chain.products)
     moved = set(step.outer)
     for product in chain.products:
         moved |= {root for v in (*product.operands, product.result) if (root := root_of(v)) not in step.inner}
     element = last.specs["left"].element
-    work = Work(sum(map(around.bytes_of, moved)), slots=step.slots, flops=flops, element=element, launches=1)
+    moved_bytes, flops = sum(map(around.bytes_of, moved)), chain.flops(around.hints)
+    work = Work(moved_bytes, slots=step.slots, flops=flops, element=element, launches=1)
     kernel = microseconds(work, hardware, rates.cascade)
     return ChainCost(kernel, library, margin(library, hardware), cascade=True)
 
@@ -112,12 +112,5 @@ def _is_measured(scores: Product, last: Product, around: Surroundings) -> bool:
         (sizes["left"] >= _FEWEST_ROWS or sizes["left"] <= _MOST_FEW)
         and sizes["right"] >= _FEWEST_COLUMNS
         and max(sizes["summed"], head) <= _WIDEST_HEAD
-        and min(sizes["summed"], head) >= 16
+        and min(sizes["summed"], head) >= _NARROWEST_HEAD
     )
-
-
-def _points(product: Product, around: Surroundings) -> int:
-    points = 1
-    for role in ("batch", "left", "right", "summed"):
-        points *= estimate(product.size(role), around.hints)
-    return points

@@ -10,6 +10,7 @@ the weights and the last result are moved.  So a chain is weighed as a whole.  E
 would lose against the library.  Chains of more than 128 columns are *wide* (``wide.py``).
 """
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
@@ -17,6 +18,7 @@ from ...base.dataclass import dataclass
 from ...cost.clock import microseconds
 from ...cost.hardware import Hardware
 from ...cost.work import Work
+from ...ir.sizes import estimate
 from ...ir.views import root_of, users_of
 from ...mlir import ir
 from . import wide
@@ -63,6 +65,11 @@ class Chain:
     def products(self) -> tuple[Product, ...]:
         """All products, those that read nothing of others first."""
         return (*self.first, *(product for product, _ in self.steps))
+
+    def flops(self, hints: Mapping[str, int]) -> int:
+        """Floating-point operations of all products, with every size at its hint."""
+        roles = ("batch", "left", "right", "summed")
+        return sum(2 * math.prod(estimate(p.size(role), hints) for role in roles) for p in self.products)
 
     @property
     def is_wide(self) -> bool:
@@ -162,10 +169,8 @@ def cost_of(chain: Chain, around: Surroundings, hardware: Hardware) -> ChainCost
     """What a chain takes."""
     inner = frozenset[ir.Value]().union(*(step.inner for _, step in chain.steps))
     moved = {value for _, step in chain.steps for value in step.outer}
-    library, flops, rates = library_of(chain, around, hardware), 0, hardware.rates
+    library = library_of(chain, around, hardware)
     for product in chain.products:
-        form = plan_of(product, around.cost(product), around.hints, hardware).form
-        flops += 2 * form.m * form.n * form.k
         moved |= {root for v in (*product.operands, product.result) if (root := root_of(v)) not in inner}
     moved_bytes = sum(map(around.bytes_of, moved))
     if chain.is_wide:
@@ -173,8 +178,8 @@ def cost_of(chain: Chain, around: Surroundings, hardware: Hardware) -> ChainCost
         kernel = wide.as_kernel(chain.products, moved_bytes, slots, hardware)
     else:
         element = chain.products[0].specs["left"].element
-        work = Work(moved_bytes, flops=flops, element=element, launches=1)
-        kernel = microseconds(work, hardware, rates.chains.chain)
+        work = Work(moved_bytes, flops=chain.flops(around.hints), element=element, launches=1)
+        kernel = microseconds(work, hardware, hardware.rates.chains.chain)
     return ChainCost(kernel, library, margin(library, hardware), chain.is_wide)
 
 

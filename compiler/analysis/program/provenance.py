@@ -4,7 +4,7 @@ They are read from the call, not from its function: equal kernels share one func
 own location.
 """
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 from ...base.launch import Launch, Line
 from ...ir.choices import choices_of
@@ -100,6 +100,11 @@ def node_names(location: ir.Location) -> Iterator[str]:
         yield location.name_str
     for part in _parts(location):
         yield from node_names(part)
+
+
+def comes_from(op: ir.Operation, nodes: Collection[str]) -> bool:
+    """Whether one of the FX ``nodes`` is what an operation comes from."""
+    return any(name in nodes for name in node_names(op.location))
 
 
 def lines(location: ir.Location) -> Iterator[Line]:

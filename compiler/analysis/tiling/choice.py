@@ -13,9 +13,6 @@ from ..kernel.shape import KernelShape
 THREADS_OF_FOUR_WARPS = 128
 #: Registers for values that a thread may hold before tiles shrink, and at most.
 SMALL_REGISTERS, LARGE_REGISTERS = 64, 160
-#: Issue slots of a thread above which more threads take fewer elements each: a long chain of operations hides
-#: its latency by other threads, and each element is code of its own.
-THREAD_SLOTS = 1024
 
 
 class NoTiling(Exception):
@@ -75,10 +72,10 @@ def full_accesses(shape: KernelShape) -> list[Access]:
     return [a for a in shape.accesses if dims <= shape.kernel.op_dims[a.op]]
 
 
-def elements_per_program(shape: KernelShape) -> int:
+def elements_per_program(shape: KernelShape, hardware: Hardware) -> int:
     """Four warps of 32 bytes a thread: two 16-byte accesses in flight hide latency.  Half with four or more
     inputs over all dims, and while the values that live at once need more than SMALL_REGISTERS, or a thread
-    more than THREAD_SLOTS.  What is read once a row does not make tiles smaller.
+    more issue slots than the GPU's ``thread_slots``.  What is read once a row does not make tiles smaller.
     """
     whole = full_accesses(shape)
     widest = max((shape.element_bytes(a) for a in whole), default=shape.widest)
@@ -86,7 +83,7 @@ def elements_per_program(shape: KernelShape) -> int:
     if len(whole) - len(shape.kernel.stores) >= 4:
         per_thread = max(1, per_thread // 2)
     while per_thread > 1 and (
-        per_thread * shape.live_values > SMALL_REGISTERS or per_thread * shape.slots > THREAD_SLOTS
+        per_thread * shape.live_values > SMALL_REGISTERS or per_thread * shape.slots > hardware.thread_slots
     ):
         per_thread //= 2
     return THREADS_OF_FOUR_WARPS * per_thread

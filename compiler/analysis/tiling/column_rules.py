@@ -127,7 +127,7 @@ def small_matrices(reduced: ReducedColumns, hardware: Hardware) -> Tile | None:
     if bound is None or not reduced.outer or both_ways(shape):
         return None
     rows, columns = ceil_power(bound), ceil_power(shape.points(reduced.inner))
-    matrices = min(_MATRIX_ELEMENTS, elements_per_program(shape)) // (rows * columns)
+    matrices = min(_MATRIX_ELEMENTS, elements_per_program(shape, hardware)) // (rows * columns)
     if matrices < 2 or shape.points(reduced.outer) < matrices * hardware.full_grid:
         return None
     return reduced.tile(Axis(reduced.dims, rows, "resident"), columns, 1, matrices)

@@ -129,7 +129,7 @@ def rows_and_columns(shape: KernelShape, hardware: Hardware) -> Tile | None:
     outer, inner = tuple(d for g in groups[:-1] for d in g), groups[-1]
     if not outer or shape.points(inner) < THREADS_OF_FOUR_WARPS or _better_flat(shape, inner):
         return None
-    total = _shrunk(_elements(shape), shape.points(shape.order) * shape.calls, hardware)
+    total = _shrunk(_elements(shape, hardware), shape.points(shape.order) * shape.calls, hardware)
     columns = segments(shape.points(inner), min(total, 1024))
     rows = min(max(1, total // columns), ceil_power(shape.points(outer)))
     return Tile((Axis(outer, rows, "grid"), Axis(inner, columns, "grid")))
@@ -219,7 +219,7 @@ def moved_pieces(shape: KernelShape, hardware: Hardware) -> Tile | None:
     most, inner = 2 * _LINE_BYTES // shape.widest, [read.pop()]
     while len(read) > 1 and shape.points(tuple(inner)) < most:
         inner.insert(0, read.pop())
-    total = _shrunk(elements_per_program(shape), shape.points(shape.order) * shape.calls, hardware)
+    total = _shrunk(elements_per_program(shape, hardware), shape.points(shape.order) * shape.calls, hardware)
     columns = min(total, most, ceil_power(shape.points(tuple(inner))))
     outer, rest = read[-1], tuple(d for d in shape.order if d not in inner and d != read[-1])
     rows = min(total // columns, ceil_power(shape.size(outer)))
@@ -232,7 +232,7 @@ def flat(shape: KernelShape, hardware: Hardware) -> Tile:
     When: in all other cases.  Why: every access is as wide as it gets, and only the last program has masked
     lanes.
     """
-    block = _shrunk(_elements(shape), shape.points(shape.order) * shape.calls, hardware)
+    block = _shrunk(_elements(shape, hardware), shape.points(shape.order) * shape.calls, hardware)
     return Tile((Axis(shape.order, block, "grid"),))
 
 
@@ -250,7 +250,7 @@ def _better_flat(shape: KernelShape, inner: tuple[str, ...]) -> bool:
     return all(shape.is_whole(a) for a in full_accesses(shape))
 
 
-def _elements(shape: KernelShape) -> int:
+def _elements(shape: KernelShape, hardware: Hardware) -> int:
     """Elements of a program: two of a thread where most reads step over elements from one point to the next,
     as those of a window with a stride do.  A thread reads one element at a time then, however many it has,
     and what a warp reads at once spans as many lines as a thread has elements.
@@ -258,7 +258,7 @@ def _elements(shape: KernelShape) -> int:
     A last dim of a few points that a read steps over (one of the images that a pixel shuffle weaves together)
     does not count: a thread's elements go through it and on, and lie together in each of these images.
     """
-    elements = elements_per_program(shape)
+    elements = elements_per_program(shape, hardware)
     if shape.size(shape.order[-1]) * 2 * THREADS_OF_FOUR_WARPS <= elements:
         return elements
     reads = [a for a in full_accesses(shape) if a in shape.kernel.loads]

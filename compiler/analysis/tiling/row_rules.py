@@ -15,7 +15,6 @@ from ...mlir import ir
 from ..kernel.shape import KernelShape, is_sum_of_products
 from .choice import (
     LARGE_REGISTERS,
-    THREAD_SLOTS,
     THREADS_OF_FOUR_WARPS,
     NoTiling,
     elements_per_program,
@@ -213,7 +212,7 @@ def short_rows(row: ReducedRow, hardware: Hardware) -> Tile | None:
     if not row.may_be_held or (row.bound or 0) * row.shape.widest >= SHORT_ROW_BYTES:
         return None
     shape = row.shape
-    wanted = rows = max(1, elements_per_program(shape) // row.width)
+    wanted = rows = max(1, elements_per_program(shape, hardware) // row.width)
     while rows > 1 and -(-shape.points(shape.parallel) // rows) < hardware.full_grid:
         rows //= 2
     full = rows == wanted
@@ -221,7 +220,7 @@ def short_rows(row: ReducedRow, hardware: Hardware) -> Tile | None:
     lanes = WARP_BYTES // shape.widest if full else hardware.warp * 4
     warps = max(1, min(4, floor_power(rows * row.width // lanes)))
     while warps < hardware.max_warps and (each := rows * row.width // (warps * hardware.warp)) > 1:
-        if each * shape.live_values <= ROW_REGISTERS and each * shape.slots <= THREAD_SLOTS:
+        if each * shape.live_values <= ROW_REGISTERS and each * shape.slots <= hardware.thread_slots:
             break
         warps *= 2
     tile = row.held(rows, warps)

@@ -24,8 +24,6 @@ from .rules import choose
 #: through, it may be shorter until there is a part, 1 / _MANY, of the programs aimed at.  Only so many slices
 #: are made so: one block combines those of its columns.
 _SLICE_BYTES, _SHORT_BYTES, _AT_ONCE = 16 * 1024, 4 * 1024, 32
-#: A slice of so many issue slots pays for its start, too, however little it reads.
-_SLICE_SLOTS = 256 * 1024
 #: Programs for each multiprocessor that a split aims at: several short ones where slices are all there is,
 #: two where groups of rows are reduced, too; more where slices also store what they compute at each point, as
 #: each of them has few loads in flight then.
@@ -99,7 +97,7 @@ def plan_slices(shape: KernelShape, hardware: Hardware) -> Slicing | NotSliced |
         aim = _programs_of_a_multiprocessor(shape, crossed) * hardware.sm_count
         bytes_ = points * _bytes_per_point(shape, crossed)
         slots_ = points * _slots_per_point(shape, crossed)
-        wanted = min(aim // programs, max(bytes_ // _SLICE_BYTES, slots_ // _SLICE_SLOTS))
+        wanted = min(aim // programs, max(bytes_ // _SLICE_BYTES, slots_ // hardware.slice_slots))
         if wanted >= FEWEST and _may_be_short(shape):
             wanted = max(wanted, min(aim // _MANY // programs, bytes_ // _SHORT_BYTES, _AT_ONCE))
     if wanted < FEWEST:

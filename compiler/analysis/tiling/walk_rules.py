@@ -112,7 +112,7 @@ def several_reductions(shape: KernelShape, hardware: Hardware) -> Tile:
         return Tile((*grid(shape.parallel, 1), *axes), warps, _walk_stages(shape, elements, hardware))
     if shape.parallel:
         warps = row_warps(math.prod(shape.bound(dims) or 1 for dims in classes), shape, hardware)
-    points = elements_per_program(shape) // elements
+    points = elements_per_program(shape, hardware) // elements
     if points > 1 and shape.points(shape.parallel) >= points * hardware.full_grid:
         warps = max(1, min(4, points * elements * shape.widest // WARP_BYTES))
         return Tile((*grid(shape.parallel, points), *axes), warps)
