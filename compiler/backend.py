@@ -15,11 +15,11 @@ from .base.collector import collector_paused
 from .base.options import Options
 from .base.timing import stage
 from .base.versions import note_versions
-from .driver.cache_hit import hit_of_captured
+from .driver.cache_hit import CapturedLookup, hit_of_captured
 from .driver.profiler_range import leave_out_range
 from .driver.request import algorithms_of
 from .fx.frames import first_line
-from .fx.torch_state import with_torch_switches
+from .fx.torch_state import keeps_results, with_torch_switches
 from .report.watching import watch_stages
 from .runtime.as_torch import function_of
 from .runtime.cache import mega_cache  # noqa: F401  (torch's portable cache knows our entries from now on)
@@ -65,7 +65,7 @@ def _compiled(
     gm: torch.fx.GraphModule, example_inputs: Sequence[Any], options: Options
 ) -> Callable[..., Any]:
     with algorithms_of(options), collector_paused(), stage("captured", "compile"):
-        found = hit_of_captured(gm, example_inputs, options)
+        found = CapturedLookup(None) if keeps_results() else hit_of_captured(gm, example_inputs, options)
         if found.call is not None:
             return found.call
         from .driver.captured_compilation import compile_captured  # what a hit does without

@@ -83,6 +83,7 @@ PRIVATE_NAMES: tuple[Names, ...] = (
         "profiler ranges end with the call of the backend",
     ),
     Names("torch._dynamo.config", " patch", "setting the attribute, and setting it back"),
+    Names("torch._dynamo.config", "caching_precompile", "torch keeps no graphs of this backend"),
     Names("torch._dynamo.debug_utils", "cast_to_fp64", "compare with eager alone"),
     Names("torch._dynamo.utils", "get_debug_dir", "the folder torch_compile_debug"),
     Names("torch._dynamo.utils", "clone_inputs same", "copies, and torch.testing.assert_close"),
@@ -94,6 +95,12 @@ PRIVATE_NAMES: tuple[Names, ...] = (
     ),
     Names("torch._functorch.config", " patch", "setting the attribute, and setting it back"),
     Names("torch._functorch.config", "get_hash", "cache no captured graph"),
+    Names("torch._functorch.config", "bundled_autograd_cache", "no aot_compile"),
+    Names(
+        "torch._functorch.aot_autograd",
+        "SerializableAOTDispatchCompiler",
+        "torch keeps no graphs of this backend",
+    ),
     Names("torch._functorch.config", "joint_custom_pass", "it need not be in keys"),
     Names(
         "torch._functorch.config",
@@ -181,6 +188,7 @@ PRIVATE_NAMES: tuple[Names, ...] = (
     ),
     # ---- Inductor ------------------------------------------------------------------------------------------
     Names("torch._inductor.config", " get_hash", "cache no captured graph"),
+    Names("torch._inductor.output_code", "OutputCode", "no aot_compile"),
     Names("torch._inductor.compile_fx", "compile_fx_inner", "flex_attention runs as torch"),
     Names("torch._inductor.compile_fx", "cudagraphify", "CUDA graphs of this package's own, or none"),
     Names("torch._inductor.cudagraph_trees", "get_manager", "CUDA graphs of this package's own, or none"),

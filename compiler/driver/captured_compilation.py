@@ -25,6 +25,7 @@ from ..frontend.user_kernels.facts import FactsStore
 from ..frontend.user_kernels.tracing import user_kernel_facts
 from ..fx.eager_dtypes import require_kernels
 from ..fx.saved_strides import keep_saved_tensors, kept_strides, report_strides
+from ..fx.torch_state import keeps_results
 from ..report.torch_trace import TracedCapture, tracing
 from ..rewrites.stages import CAPTURED, switched_on
 from ..runtime.as_torch import function_of
@@ -130,9 +131,9 @@ class CapturedCompilation:
             log.warning("torch runs a whole graph: %s", reason)
             return function_of(gm)
         compiled = aot_autograd(
-            fw_compiler=self.compile_forward,
-            bw_compiler=self.compile_backward,
-            inference_compiler=self.compile_inference,
+            fw_compiler=_told_of(self.compile_forward),
+            bw_compiler=_told_of(self.compile_backward),
+            inference_compiler=_told_of(self.compile_inference),
             partition_fn=self.cut,
             decompositions=decomposition_table(self._facts.differentiated, self._options.random),
             keep_inference_input_mutations=True,
@@ -152,6 +153,8 @@ class CapturedCompilation:
                     raise
                 log.warning("torch runs a whole graph whose arguments share memory: %s", error)
                 return function_of(gm)
+        if keeps_results():
+            return wrapped
         call = wrapped if self._direct is None else self._direct
         return with_overlaps(call, gm, example_inputs, self._mutated)
 
@@ -169,7 +172,7 @@ class CapturedCompilation:
                 assert self._mutated is not None, "merged inputs are not called directly"
                 link = InferenceLink(compiled.key, written, self._mutated)
                 ProgramCache(self._options).link(self._key, link)
-        return compiled.call
+        return self._called(compiled, graph, inputs)
 
     def _written_inputs(self, graph: torch.fx.GraphModule) -> tuple[int, ...] | None:
         """The inputs that ``graph`` writes to, where Dynamo may call it directly; else None."""
@@ -197,7 +200,7 @@ class CapturedCompilation:
         compiled = self._compile(graph, inputs, "forward", self._remarks)
         if step is not None and compiled.key is not None:
             self._stored_forward = step, compiled.key
-        return compiled.call
+        return self._called(compiled, graph, inputs)
 
     def _training_step(self, forward: torch.fx.GraphModule) -> TrainingStep | None:
         """What is stored of the step beside its programs; None where it cannot be stored."""
@@ -215,7 +218,17 @@ class CapturedCompilation:
         if self._key is not None and compiled.key is not None and self._stored_forward is not None:
             step, forward = self._stored_forward
             ProgramCache(self._options).link_training(self._key, step, forward, compiled.key)
-        return compiled.call
+        return self._called(compiled, graph, inputs)
+
+    def _called(
+        self, compiled: CompiledGraph, graph: torch.fx.GraphModule, inputs: Sequence[Any]
+    ) -> Callable[..., Any]:
+        """What AOTAutograd calls of a graph, and where it keeps its results can pickle."""
+        if not keeps_results():
+            return compiled.call
+        from .portable.output_code import FuseOutputCode  # imports Inductor's classes
+
+        return FuseOutputCode(graph, compiled, len(inputs), self._options)
 
     # --- each graph
     def _compile(
@@ -228,6 +241,15 @@ class CapturedCompilation:
         if self._traced is not None:
             self._traced.trace_compiled(graph, compiled.launches)
         return compiled
+
+
+def _told_of(compile_: Callable[..., Any]) -> Callable[..., Any]:
+    """What AOTAutograd calls to compile a graph; a mark of torch's tells where its own cache takes part."""
+    if not torch._dynamo.config.caching_precompile:
+        return compile_
+    from .portable.output_code import serializable
+
+    return serializable(compile_)
 
 
 __all__ = ["compile_captured"]

@@ -60,6 +60,7 @@ def compile_graph(
     if rebound:
         compiled.call = rebinding(compiled.call, rebound)
         compiled.strides = compiled.strides[len(rebound) :]
+        compiled.rebinds = True
     report(compiled, options)
     return compiled
 

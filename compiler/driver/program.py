@@ -39,6 +39,7 @@ class Interface:
     outputs: tuple[Output, ...]
     results: int
     strides: tuple[tuple[int, ...] | None, ...] = ()
+    rebinds: bool = False
 
 
 @dataclass(frozen=True)
@@ -104,7 +105,7 @@ class CompiledGraph:
     load_kernels: waits for the compiled kernels of the plan; None on the interpreter.  partitions: the parts
     that ``cudagraphs`` records; unrecorded: the calls that run between them, and why.  strides: of the
     results.  levels: the IR of each level, where option ``report`` is given: its functions by name, as text
-    with locations; empty where no pass ran.
+    with locations; empty where no pass ran.  rebinds: ``call`` gives arguments other memory.
     """
 
     name: str
@@ -124,6 +125,7 @@ class CompiledGraph:
     call: Callable[[list[Any]], list[Any]] = field(repr=False)
     strides: tuple[tuple[int, ...] | None, ...] = ()
     levels: Mapping[str, Mapping[str, str]] = field(default_factory=dict, repr=False)
+    rebinds: bool = False
 
     @cached_property
     def source(self) -> str:

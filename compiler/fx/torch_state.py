@@ -59,6 +59,13 @@ def torch_state() -> str:
     return " ".join(map(str, settings))
 
 
+def keeps_results() -> bool:
+    """Whether AOTAutograd keeps what it makes of a graph, to be pickled: for ``aot_compile`` and under
+    ``TORCH_CACHING_PRECOMPILE``.
+    """
+    return bool(functorch_config.bundled_autograd_cache or torch._dynamo.config.caching_precompile)
+
+
 def capability_of(device: torch.device | str) -> int:
     """The compute capability of a device ("cuda:0"), 90 for 9.0; that where torch finds no GPU.  Under
     ``compiling_for``, the one that is asked for.

@@ -1,15 +1,8 @@
 """What lies in a package, as data: the manifest, which names each part with its SHA-256."""
 
-import json
-from typing import Any
-
 from ...base.dataclass import dataclass
-from ...base.json_data import from_json, to_json
-from ..program import Account, Interface
 from .signature import CallSignature
 
-#: Raise it when the stored form changes.
-SCHEMA = 1
 #: The target whose programs the interpreter runs.
 CPU = "cpu"
 
@@ -63,28 +56,3 @@ class Manifest:
     programs: dict[str, PackagedProgram]
     storages: tuple[StoredPart, ...]
     beside: bool
-
-
-@dataclass(frozen=True)
-class InterpretedProgramData:
-    """A program that the interpreter runs: its module as text."""
-
-    interface: Interface
-    account: Account
-    module: str
-
-
-def to_bytes(value: Any) -> bytes:
-    """A dataclass of this file as JSON.  Raises ValueError for what JSON cannot say."""
-    return json.dumps({"schema": SCHEMA, "data": to_json(value)}, separators=(",", ":")).encode()
-
-
-def from_bytes(kind: type[Any], data: bytes) -> Any:
-    """What ``to_bytes`` wrote.  Raises ValueError for any other bytes."""
-    try:
-        content = json.loads(data)
-    except (ValueError, RecursionError) as error:
-        raise ValueError(f"it holds no JSON: {error}") from None
-    if not isinstance(content, dict) or content.get("schema") != SCHEMA:
-        raise ValueError(f"it is not of schema {SCHEMA}")
-    return from_json(kind, content.get("data"))

@@ -17,21 +17,21 @@ from ...base.launch import Launch
 from ...base.options import Options
 from ...base.remarks import Remarks
 from ...runtime.gpu.cuda_driver import CudaError
-from ...runtime.gpu.load import PlanKernel, load_plan
 from ...runtime.kernels.cubin import CompiledCubin
 from ...runtime.overlapping_arguments import overlaps
-from ...runtime.plans.plan import moved
-from ..calling_convention import boxed
+from ..portable.stored_graph import (
+    InterpretedProgramData,
+    from_bytes,
+    interpreted_graph,
+    launched_graph,
+)
 from ..program import Account
-from ..program_entry import read_program
 from .archive import Archive, weights_beside
 from .contents import (
     CPU,
-    InterpretedProgramData,
     Manifest,
     PackagedProgram,
     StoredWeight,
-    from_bytes,
 )
 from .signature import Checked, Weight
 
@@ -232,28 +232,20 @@ def _runs(
     data = archive.part(made.program.name, made.program.digest)
     inputs = len(program.signature.inputs)
     if target == CPU:
-        from ...runtime.interpreter.program import InterpretedProgram
-        from ...runtime.module_text import read_module
-
         interpreted = _data(InterpretedProgramData, data, archive, made.program.name)
-        run = InterpretedProgram(read_module(interpreted.module), checked=False)
-        return interpreted.account, boxed(run, interpreted.interface, inputs)
-    try:
-        stored, _ = read_program(data)
-    except ValueError as error:
-        raise PackageError(path=archive.path, reason=f"{made.program.name} cannot be read: {error}") from None
-    kernels = {}
-    for name, kernel in stored.kernels.items():
+        return interpreted.account, interpreted_graph(interpreted, inputs)
+
+    def cubin(name: str) -> CompiledCubin:
         part = made.kernels.get(name)
         if part is None:
             raise PackageDamaged(path=archive.path, part=f"the kernel {name}")
-        cubin = CompiledCubin.from_bytes(archive.part(part.name, part.digest))
-        kernels[name] = PlanKernel(kernel.key, kernel.signature, cubin)
-    here, launches = moved(stored.plan, str(device)), stored.account.launches
+        return CompiledCubin.from_bytes(archive.part(part.name, part.digest))
+
     try:
-        loaded = load_plan(here, kernels, {}, options, "inference", launches)
+        return launched_graph(data, cubin, device, options, inputs)
+    except ValueError as error:
+        raise PackageError(path=archive.path, reason=f"{made.program.name} cannot be read: {error}") from None
     except CudaError as error:
         raise PackageMismatch(
             path=archive.path, made_for=f"{target} and its CUDA driver", found=f"one that says: {error}"
         ) from None
-    return stored.account, boxed(loaded, stored.interface, inputs)

@@ -20,21 +20,18 @@ from ...base.options import Options
 from ...base.target import compiling_for
 from ...fx.torch_state import capability_of, with_torch_switches
 from ...runtime.kernels.cubin import OLDEST_ARCH
-from ...runtime.module_text import module_text
 from ..captured_compilation import CapturedCompilation, CapturedFacts
-from ..program import WHOLE_GRAPH, Account, CompiledGraph
-from ..program_entry import StoredKernel, program_bytes, read_program
+from ..portable.stored_graph import graph_bytes, to_bytes
+from ..program import WHOLE_GRAPH, CompiledGraph
 from ..request import algorithms_of, where_it_runs
 from .archive import digest_of, weights_beside
 from .contents import (
     CPU,
-    InterpretedProgramData,
     Manifest,
     PackagedProgram,
     StoredPart,
     StoredWeight,
     TargetProgram,
-    to_bytes,
 )
 from .exported import ExportedGraph, exported_graph
 from .signature import CallSignature
@@ -175,17 +172,10 @@ class _Packaging:
         with compiling_for(capability):
             graph = self._compiled()
             kernels = {} if graph.load_kernels is None else graph.load_kernels()
-        account = Account(graph.remarks, tuple(graph.fallbacks), graph.launches_before, graph.launches)
-        module = module_text(graph.module)
-        if graph.plan is None:
-            data = to_bytes(InterpretedProgramData(graph.interface, account, module))
-        else:
-            stored = {name: StoredKernel(k.key, k.signature) for name, k in kernels.items()}
-            data = program_bytes(graph.interface, account, graph.plan, stored, module)
-            try:
-                read_program(data)
-            except ValueError as error:  # an object of this process, for example
-                raise self._refused(f"the program {self._name}: {error}") from None
+        try:
+            data = graph_bytes(graph)
+        except ValueError as error:  # an object of this process, for example
+            raise self._refused(f"the program {self._name}: {error}") from None
         cubins = {name: self._parts.add("kernels", k.cubin.to_bytes()) for name, k in kernels.items()}
         return TargetProgram(self._parts.add("programs", data), cubins)
 

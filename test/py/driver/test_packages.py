@@ -17,6 +17,7 @@ import fuse_mlir
 from fuse_mlir.compiler.base.errors import PackageCall, PackageDamaged, PackageError, PackageMismatch
 from fuse_mlir.compiler.driver.packages import loading, write
 from fuse_mlir.compiler.driver.packages.archive import weights_beside
+from fuse_mlir.compiler.driver.portable import stored_graph
 from fuse_mlir.compiler.runtime.plans.externs import Extern, Named
 from fuse_mlir.compiler.runtime.plans.plan import Plan, moved
 
@@ -146,7 +147,7 @@ def test_each_target_has_kernels_of_its_own(on_gpu: Path) -> None:
     for target in ("sm_90", "sm_80"):
         with (
             made_up(target),
-            mock.patch.object(loading, "load_plan", lambda plan, kernels, *_: seen.append(kernels)),
+            mock.patch.object(stored_graph, "load_plan", lambda plan, kernels, *_: seen.append(kernels)),
         ):
             fuse_mlir.load(on_gpu)
     assert [{kernel.cubin.arch for kernel in kernels.values()} for kernels in seen] == [{90}, {80}]

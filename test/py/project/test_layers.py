@@ -55,6 +55,7 @@ LAYERS = {
     "fuse_mlir.compiler.driver.compiled_graph": 12,  # what is told of a graph
     "fuse_mlir.compiler.driver.lowering": 12,  # the passes
     "fuse_mlir.compiler.driver.compilation": 13,  # with the passes, the half of the driver that needs MLIR
+    "fuse_mlir.compiler.driver.portable": 14,  # a graph that another process runs
     "fuse_mlir.compiler.driver.cache_hit": 14,
     "fuse_mlir.compiler.driver.graph_compilation": 15,  # one graph of AOTAutograd
     "fuse_mlir.compiler.driver.captured_compilation": 16,  # one graph that Dynamo captured

@@ -1,0 +1,1 @@
+"""Compiled graphs that another process runs: as bytes, and as what torch pickles."""
