@@ -36,6 +36,9 @@ TESTS = {
     "batch-norms": RewriteTests(
         "rewrites/test_batch_norms.py", "test_keywords_and_defaults", "test_what_is_left_alone"
     ),
+    "softmax-sinks": RewriteTests(
+        "rewrites/test_softmax_sinks.py", "test_scores_are_not_copied", "test_left_alone"
+    ),
     "idle-dropouts": RewriteTests(
         "rewrites/test_idle_dropouts.py", "test_what_is_written_is_in_the_operand", "test_left_alone"
     ),

@@ -23,6 +23,7 @@ from .captured.batch_norms import keep_batch_norms
 from .captured.idle_dropouts import drop_idle_dropouts
 from .captured.masked_writes import write_where_masks_hold
 from .captured.overlapping_lists import update_one_by_one
+from .captured.softmax_sinks import spell_sinks
 from .captured.written_strides import keep_strides_of_updates
 from .captured.written_views import write_to_memory
 from .graph.collective_waits import wait_for_all
@@ -111,6 +112,7 @@ CAPTURED = Stage(
         Step(drop_idle_dropouts, Switch.ALWAYS, "first: all that follows asks what shares memory"),
         Step(update_one_by_one, Switch.ALWAYS, "what follows sees each write on its own"),
         Step(write_to_memory, Switch.ALWAYS, "what follows meets fewer views that are written"),
+        Step(spell_sinks, Switch.INFERENCE, "before attention is looked for, which has no sinks"),
         Step(keep_decoding, Switch.CASCADES, "what the next would make a call of"),
         Step(fuse_attention, Switch.ATTENTION, "makes the op that the next three change"),
         Step(lay_out_queries, Switch.ATTENTION, "the strides of the query are those of the result"),

@@ -11,6 +11,9 @@ o without ever having a whole row of x if each reduction along j can be kept cur
   those of the columns so far.  A maximum that grows from m to m' turns exp(x - m) into exp(x - m) *
   exp(m - m'), for all columns so far alike, so the loop multiplies its sums by exp(m - m'), at most 1.
 
+- p is ``exp(x - c) / l`` with ``c = max(m, s)``, where a number s beside the scores takes part in the
+  softmax: ``sinks.py`` brings it to that form.
+
 Anything else that crosses j needs the whole row first, and is refused by its name: a norm of the scores, a
 second softmax of what the first one made, the k largest.  So is what is stored for each (i, j).
 
@@ -27,12 +30,12 @@ from ...compiler.analysis.kernel.accesses import Crossing
 from ...compiler.analysis.kernel.precision import IMPLICIT
 from ...compiler.index import const, parse, sym
 from ...compiler.ir.contractions import DOT, ONLINE_DOT, ONLINE_TYPES
-from ...compiler.ir.defining import defining_op
 from ...compiler.ir.kernel import Kernel, natural, over, rows_of, string, strings
 from ...compiler.ir.layout import TensorSpec
 from ...compiler.mlir import ir
-from .expectations import FACTORS, Signed, SoftmaxRow, erase_dead, flat, joined, made, move_behind
+from .expectations import FACTORS, SoftmaxRow, erase_dead, factors_of, joined, made, move_behind
 from .kernels import dims_attribute, text_list
+from .sinks import subtract_maxima
 
 #: The most calls of a chain, and the most products whose sum may be x.
 _MOST, _MOST_FIRST = 48, 2
@@ -109,6 +112,7 @@ def derive(func: ir.Operation, softmax: Callable[[ir.Operation], object]) -> Not
     one.  ``softmax`` makes a ``fuse.online_softmax`` of a sum, where it is that of one.  A reason, and the
     kernel is in no useful state, where the chain does not run on line.
     """
+    subtract_maxima(func)
     for op in [o.operation for o in func.regions[0].blocks[0].operations]:
         if op.name == "fuse.reduce" and string(op.attributes["kind"]) == "sum":
             softmax(op)
@@ -197,7 +201,7 @@ def _needs_rows(op: ir.Operation) -> NotOnline:
 def _replace(last: ir.Operation, kernel: Kernel, columns: set[str]) -> NotOnline | None:
     """Makes ``fuse.online_dot`` of the last product and the softmax whose exponentials it sums."""
     row = SoftmaxRow(kernel, last)
-    candidates = [row.expectation(_factors(value)) for value in last.operands]
+    candidates = [row.expectation(factors_of(value)) for value in last.operands]
     found = next((c for c in candidates if c is not None), None)
     if found is None:
         crossing = [op for op in kernel.reductions if op.name != DOT and {*over(op)} & columns]
@@ -230,19 +234,3 @@ def _replace(last: ir.Operation, kernel: Kernel, columns: set[str]) -> NotOnline
     erase_dead(last, softmax)
     move_behind(fold)
     return None
-
-
-def _factors(value: ir.Value) -> list[Signed]:
-    """What a factor of a product is the product of, before it is rounded to the type in which it is
-    multiplied, and before roundings that the program does not ask for.
-    """
-    rounding = defining_op(value, "arith.truncf")
-    found = list[Signed]()
-    for sign, factor in flat(value if rounding is None else rounding.operands[0], FACTORS):
-        widened = defining_op(factor, "arith.extf")
-        rounding = None if widened is None else defining_op(widened.operands[0], "arith.truncf")
-        if rounding is None or IMPLICIT not in rounding.attributes:
-            found.append(Signed(sign, factor))
-        else:
-            found += [Signed(sign * inner.sign, inner.value) for inner in _factors(rounding.results[0])]
-    return found

@@ -30,6 +30,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import field
 from typing import NamedTuple
 
+from ...compiler.analysis.kernel.precision import IMPLICIT
 from ...compiler.base.dataclass import dataclass
 from ...compiler.ir.defining import defining_op
 from ...compiler.ir.kernel import REDUCTIONS, Kernel, over
@@ -112,6 +113,22 @@ def flat(value: ir.Value, tree: _Tree, sign: int = 1) -> list[Signed]:
         return [Signed(sign, value)]
     second = -sign if op.name == tree.minus else sign
     return flat(op.operands[0], tree, sign) + flat(op.operands[1], tree, second)
+
+
+def factors_of(value: ir.Value) -> list[Signed]:
+    """What a factor of a product is the product of, before it is rounded to the type in which it is
+    multiplied, and before roundings that the program does not ask for.
+    """
+    rounding = defining_op(value, "arith.truncf")
+    found = list[Signed]()
+    for sign, factor in flat(value if rounding is None else rounding.operands[0], FACTORS):
+        widened = defining_op(factor, "arith.extf")
+        rounding = None if widened is None else defining_op(widened.operands[0], "arith.truncf")
+        if rounding is None or IMPLICIT not in rounding.attributes:
+            found.append(Signed(sign, factor))
+        else:
+            found += [Signed(sign * inner.sign, inner.value) for inner in factors_of(rounding.results[0])]
+    return found
 
 
 class SoftmaxRow:

@@ -41,12 +41,12 @@ def columns_in_a_loop(subject: Products, hardware: Hardware) -> Tile | None:
 
 
 def _rows_of_a_block(subject: Products, block: int) -> tuple[str, ...]:
-    """The dims of the rows of a program: the last one alone where it fills a block, so that masks of rows are
-    linear in it.
+    """The dims of the rows of a program: the last one that fills a block by itself, if there is one, so that
+    masks of rows are linear in it.
     """
     [rows] = [c for c in subject.sides if c not in (subject.looped, subject.made)]
-    alone = rows.dims[-1:]
-    return alone if subject.shape.points(alone) >= block else rows.dims
+    alone = [d for d in rows.dims if subject.shape.points((d,)) >= block]
+    return tuple(alone[-1:]) or rows.dims
 
 
 def _holds_too_many(subject: Products, hardware: Hardware) -> bool:

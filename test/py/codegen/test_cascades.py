@@ -235,6 +235,50 @@ def test_a_few_queries_split_the_keys(name: str) -> None:
     assert "split" in [r.rule for r in graph.remarks.items if r.pass_name == "split-reductions"]
 
 
+def sinks(q: Tensor, k: Tensor, v: Tensor, numbers: Tensor, seen: Tensor) -> Tensor:
+    s = scores(q, k).masked_fill(~seen, -math.inf)
+    beside = numbers.view(1, -1, 1, 1).expand(*s.shape[:3], 1)
+    return torch.cat([s, beside], -1).softmax(-1)[..., :-1] @ v
+
+
+def plus_one(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+    s = scores(q, k).float()
+    top = s.amax(-1, True).clamp(min=0)
+    powers = torch.exp(s - top)
+    return (powers / (powers.sum(-1, True) + torch.exp(-top))).to(v.dtype) @ v
+
+
+def test_numbers_beside_the_scores_are_part_of_the_softmax() -> None:
+    """Also in rows without keys, where a finite number leaves the values no weight, and others NaN."""
+    seen = torch.arange(ROWS)[:, None] % 7 != torch.arange(KEYS) % 5
+    seen[3] = False
+    numbers = torch.tensor([0.3, -math.inf, math.inf, math.nan], dtype=torch.bfloat16)
+    args = (*factors(), numbers, seen)
+    compiled = Compiled(sinks, FORCED)
+    found, eager = compiled(*args), sinks(*args)
+    assert_derived(compiled)
+    torch.testing.assert_close(found, eager, equal_nan=True, rtol=0.02, atol=0.01)
+    assert found[:, 0, 3].eq(0).all()
+    assert_derived(check(plus_one, *factors(), **FORCED))
+
+
+def test_a_window_of_rows_that_share_keys_leaves_blocks_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Queries lie in front of the heads of a group, which are rows, too."""
+    monkeypatch.setattr(held_rules, "looped_blocks", lambda *_: LoopedBlocks(16, 16, 4, 1))
+
+    def window(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+        s = torch.einsum("qhmd,khd->hmqk", q, k)
+        i, j = positions(s)
+        s = torch.where((i >= j) & (i - j < 24), s, -math.inf)
+        return torch.einsum("hmqk,khd->qhmd", s.softmax(-1), v)
+
+    q, k, v = drawn(70, 2, 4, 16), drawn(70, 2, 16), drawn(70, 2, 16)
+    compiled = check(window, q, k, v, **FORCED)
+    assert_derived(compiled)
+    v[64:] = math.nan
+    assert compiled(q, k, v).isnan().any(-1).any(-1).any(-1).nonzero().flatten().tolist() == [*range(64, 70)]
+
+
 def test_a_product_is_of_one_chain() -> None:
     def layers(x: Tensor, a: Tensor, b: Tensor, c: Tensor) -> Tensor:
         return torch.relu(torch.relu(x @ a) @ b) @ c

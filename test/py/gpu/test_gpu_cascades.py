@@ -49,7 +49,15 @@ def bias(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
     return (s + s.new_ones(s.shape[-2:]).cumsum(-1) / 64).softmax(-1) @ v
 
 
-@pytest.mark.parametrize("function", [causal, window, sigmoid, bias], ids=lambda f: f.__name__)
+def sinks(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+    s = scores(q, k)
+    i, j = positions(s)
+    s = torch.where((i >= j) & (i - j < 128), s, -math.inf)
+    beside = q[:, :, :1, :1].expand(*s.shape[:3], 1)
+    return torch.cat([s, beside], -1).softmax(-1)[..., :-1] @ v
+
+
+@pytest.mark.parametrize("function", [causal, window, sigmoid, bias, sinks], ids=lambda f: f.__name__)
 @pytest.mark.parametrize(("length", "heads"), [(1024, (128, 128)), (1000, (64, 128)), (777, (96, 40))])
 def test_keys_go_by_in_blocks(function: Callable[..., Tensor], length: int, heads: tuple[int, int]) -> None:
     summed, made = heads
