@@ -91,6 +91,7 @@ function section(graph) {
     `${time(graph.timing.seconds * 1e6)}${graph.cached ? ", from the cache" : ""}.`;
   const parts = [make("h2", {}, `graph ${graph.id}: ${graph.name}`), make("p", {}, about)];
   if (graph.launches.length) parts.push(
+    schedulePicture(graph),
     make("h3", {}, "Launches, the longest first"),
     make("p", { class: "faint" }, "Arrows move between rows, Enter or a click opens one, Escape closes it."),
     launchTable(graph));
@@ -99,7 +100,7 @@ function section(graph) {
   parts.push(graph.missed.length ? missedTable(graph) : make("p", {}, "Nothing that would save time."));
   if (graph.launches.length) parts.push(make("h3", {}, "Memory over time, with its owners"), memoryTable(graph));
   parts.push(
-    make("h3", {}, "Where compile time went"), timeTable(graph),
+    make("h3", {}, "Where compile time went"), flamePicture(graph), timeTable(graph),
     unfold("All remarks", code(graph.remarks.map(remark => remark.text).join("\n") || "none")),
     wholeGraph(graph),
     unfold("The launch plan as Python", code(graph.source || "none: the interpreter runs the module")));

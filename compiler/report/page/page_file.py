@@ -15,6 +15,7 @@ import zlib
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from functools import cache
+from importlib.util import find_spec
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -28,7 +29,7 @@ from .data import VERSION
 #: How a page begins; one that begins otherwise is somebody else's.
 MARK = "<!DOCTYPE html><!-- report of fuse-mlir -->"
 #: In the order in which they use each other.
-_SCRIPTS = ("elements", "table", "beside", "launch", "graph", "comparison", "start")
+_SCRIPTS = ("elements", "table", "beside", "pictures", "launch", "graph", "comparison", "start")
 _HEAD = re.compile(r'<script type="application/json" id="data">(.*?)</script>')
 _GRAPH = re.compile(r'<script type="application/gzip" class="graph">(.*?)</script>')
 
@@ -98,15 +99,30 @@ def read_graphs(text: str) -> list[dict[str, Any]]:
 
 
 def _packed(graph: Mapping[str, Any]) -> str:
-    text = json.dumps(graph, separators=(",", ":")).encode()
+    return _compressed(json.dumps(graph, separators=(",", ":")).encode())
+
+
+def _compressed(text: bytes) -> str:
     return base64.b64encode(gzip.compress(text, compresslevel=6, mtime=0)).decode()
+
+
+@cache
+def _library() -> str:
+    """The scripts of Bokeh that draw pictures, out of the installed package; "" where there is none."""
+    bokeh = find_spec("bokeh")
+    if bokeh is None or bokeh.origin is None:
+        return ""
+    folder = Path(bokeh.origin).parent / "server" / "static" / "js"
+    parts = [_compressed((folder / name).read_bytes()) for name in ("bokeh.min.js", "bokeh-api.min.js")]
+    return "\n".join(f'<script type="application/gzip" class="library">{part}</script>' for part in parts)
 
 
 def _page(packed: Sequence[str], facts: Mapping[str, Any] = MappingProxyType({})) -> str:
     head = json.dumps({"version": VERSION, "versions": _versions(), **facts}).replace("<", "\\u003c")
     data = [f'<script type="application/json" id="data">{head}</script>']
     data += [f'<script type="application/gzip" class="graph">{graph}</script>' for graph in packed]
-    return MARK + _template().replace("@DATA@", "\n".join(data))
+    library = "" if "compares" in facts else _library()
+    return MARK + _template().replace("@LIBRARY@", library).replace("@DATA@", "\n".join(data))
 
 
 def _versions() -> dict[str, str]:

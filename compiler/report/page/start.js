@@ -1,11 +1,12 @@
 // Reads the data, and shows it.
 const main = document.getElementById("main");
 
-async function read(element) {
+async function unpack(element) {
   const packed = Uint8Array.from(atob(element.textContent), letter => letter.charCodeAt(0));
   const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream("gzip"));
-  return JSON.parse(await new Response(stream).text());
+  return new Response(stream).text();
 }
+const read = async element => JSON.parse(await unpack(element));
 
 // What costs most in all graphs.
 function firstOf(graphs) {
@@ -60,6 +61,7 @@ async function start() {
     Object.entries(head.versions).map(([name, version]) => `${name} ${version}`).join(", ");
   if (head.compares) showComparison(head.compares, graphs);
   else showReport(graphs);
+  await drawPictures();
   main.dataset.ready = "";
 }
 
