@@ -96,6 +96,7 @@ def load_plan(
     watch = LaunchWatch(launches, options.check_values, options.synchronous) if options.watched else None
     memory = MemoryCheck(plan.peak) if options.check_memory else None
     around: Around | None = MemoryCalls() if options.check_memory else None
+    nested = range_lines(plan) if options.profiler_range else None
     if options.profiler_range:
         around = range_lines(plan, around)
     keys = {name: kernel.key for name, kernel in kernels.items()}
@@ -104,7 +105,7 @@ def load_plan(
     timer = FormTimer(partial(ColdSamples, plan.device_index), seconds)
     tuned = tuned_kernels(plan, launchers, keys, cache_folder(options, ".tile"), timer)
     draw = RngState().draw
-    run = LaunchPlan.bind(plan, launchers, externs, draw, wraps, watch, memory, around, tuned)
+    run = LaunchPlan.bind(plan, launchers, externs, draw, wraps, watch, memory, around, nested, tuned)
     waited_for = options.cudagraphs and kind == "backward" and not plan.partitions
     return unrecorded_backward(run, plan.device_index) if waited_for else run
 

@@ -86,13 +86,14 @@ class LaunchPlan:
         watch: Callable[..., None] | None = None,
         memory: Any = None,
         around: Around | None = None,
+        nested: Around | None = None,
         tuned: Mapping[str, Callable[..., None]] = MappingProxyType({}),
     ) -> "LaunchPlan":
         """Binds kernel launchers (by kernel name), extern callables (by declaration name; from the list of
         operands to the list of results) and the RNG.  ``wraps``: what replaces functions of the plan, by
         name.  ``watch``: what a watched plan calls after every launch.  ``around``: lines around its steps:
         those by which a plan that checks its memory tells ``memory`` of it (``memory_check.py``), and those
-        of ranges for profilers (``range_lines.py``).
+        of ranges for profilers (``range_lines.py``).  nested: lines around the steps of sub-graphs.
         tuned: what launches kernels with several forms, by name; the first form runs where it has none.
         """
         guards = torch._C._dynamo.guards
@@ -121,7 +122,7 @@ class LaunchPlan:
         if watch is not None:  # what no launch writes must look harmless
             scope.update(watch=watch, empty_cpu=_zeros("cpu"), empty_cuda=_zeros(f"cuda:{plan.device_index}"))
         scope.update({f"extern_{identifier(name)}": function for name, function in externs.items()})
-        exec(compile(python_source(plan, around), "<fuse launch plan>", "exec"), scope)
+        exec(compile(python_source(plan, around, nested), "<fuse launch plan>", "exec"), scope)
         scope.update({name: wrap(scope[name]) for name, wrap in wraps.items()})
         run = scope[MAIN]
         return LaunchPlan(plan, run if memory is None else _counted(run, memory))

@@ -60,16 +60,17 @@ from .steps import (
     defined,
 )
 
-#: Lines before and after the line of a step of ``run``.
+#: Lines before and after the line of a step.
 Around = Callable[[Step], tuple[Sequence[str], Sequence[str]]]
 
 
-def python_source(plan: Plan, around: Around | None = None) -> str:
+def python_source(plan: Plan, around: Around | None = None, nested: Around | None = None) -> str:
     """The source of ``run(args)``, from the list of arguments, which it empties, to the list of results, and
-    of the functions that it calls.  ``around``: what stands beside the steps of ``run``.
+    of the functions that it calls.  ``around``: what stands beside the steps of ``run``.  nested: beside
+    those of the others.
     """
     known = _Known(plan)
-    texts = [_Printer(known, function).text() for function in plan.functions[:-1]]
+    texts = [_Printer(known, function, nested).text() for function in plan.functions[:-1]]
     return "\n".join([*texts, _Printer(known, plan.main, around).text()])
 
 

@@ -3,11 +3,14 @@ and those around our launches.
 """
 
 import dis
+import subprocess
 from contextlib import nullcontext
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
+from cubins import tool
 from made_up_gpu import made_up_gpu
 from torch._dynamo import config
 
@@ -78,14 +81,14 @@ def two_ops(x: torch.Tensor, w: torch.Tensor) -> torch.Tensor:
 LINE = f"{__file__}:{two_ops.__code__.co_firstlineno + 1}"
 
 
-def ranges(options: dict[str, object]) -> list[str]:
+def ranges(options: dict[str, object], function: Any = two_ops, *given: torch.Tensor) -> list[str]:
     """The names of ours that a profile of one call has, in order."""
-    compiled = torch.compile(two_ops, backend=fuse_mlir.backend, options=options)
-    given = torch.randn(4, 8), torch.randn(8, 8)
+    compiled = torch.compile(function, backend=fuse_mlir.backend, options=options)
+    given = given or (torch.randn(4, 8), torch.randn(8, 8))
     compiled(*given)
     with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CPU]) as profile:
         compiled(*given)
-    found = [event for event in profile.events() if LINE in event.name]
+    found = [event for event in profile.events() if f" at {__file__}:" in event.name]
     return [event.name for event in sorted(found, key=lambda event: event.time_range.start)]
 
 
@@ -99,6 +102,36 @@ def test_launches_are_ranges_with_their_names_and_lines(gpu: bool, tmp_path: Pat
             assert ranges(options) == [product, kernel], "a program from the cache"
     assert product == f"aten.mm.default at {LINE}"
     assert kernel.startswith("fused_exp_sum") and kernel.endswith(f" at {LINE}")
+
+
+def branches(x: torch.Tensor, w: torch.Tensor) -> torch.Tensor:
+    return torch.cond(w.sum() > 0, lambda x: (x + 1).cos(), lambda x: x.sin(), (x,)) * 2
+
+
+@pytest.mark.parametrize("gpu", [False, True])
+def test_launches_of_a_sub_graph_are_ranges(gpu: bool) -> None:
+    line = f"{__file__}:{branches.__code__.co_firstlineno + 1}"
+    with made_up_gpu() if gpu else nullcontext():
+        options = {"profiler_range": True, "cache": False}
+        names = ranges(options, branches, torch.randn(8), torch.ones(8))
+    inside = [name for name in names if "graph_0." in name]
+    assert len(inside) == 1 and inside[0].endswith(f" at {line}"), names
+
+
+def test_machine_code_has_the_lines_of_the_program(tmp_path: Path) -> None:
+    """ncu shows a kernel beside its source by these."""
+    disassembler, graphs = tool("nvdisasm"), []
+    if disassembler is None:
+        pytest.skip("nvdisasm is not installed")
+    with made_up_gpu():
+        options = {"on_compiled": graphs.append, "cache": False}
+        torch.compile(two_ops, backend=fuse_mlir.backend, options=options)(torch.ones(4, 8), torch.ones(8, 8))
+        [kernel] = graphs[0].load_kernels().values()
+    (tmp_path / "k.cubin").write_bytes(kernel.cubin.cubin)
+    command = [disassembler, "-g", "-c", str(tmp_path / "k.cubin")]
+    told = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    file, _, line = LINE.rpartition(":")
+    assert f'File "{file}", line {line}' in told
 
 
 @pytest.mark.parametrize("gpu", [False, True])

@@ -1,11 +1,9 @@
 """The line on a terminal while a compilation takes long, on a terminal of its own (a pty)."""
 
-import os
-import pty
 import re
-import sys
 
 import pytest
+from terminal import on_terminal
 
 from fuse_mlir.compiler.report import progress
 
@@ -39,30 +37,14 @@ print("the program goes on")
 """
 
 
-def on_terminal(after: float, takes: float, **environment: str) -> str:
+def shown(after: float, takes: float, **environment: str) -> str:
     """What a terminal gets of ``PROGRAM``, which takes about twice the seconds ``takes``."""
-    found, code = [], PROGRAM
-    settings = {k: v for k, v in os.environ.items() if k not in ("PYTEST_VERSION", "RANK")}
-    settings |= {"PYTHONPATH": os.pathsep.join(p for p in sys.path if p), "TERM": "xterm"} | environment
-    process, terminal = pty.fork()
-    if process == 0:
-        os.execve(sys.executable, [sys.executable, "-c", code, str(after), str(takes)], settings)
-    while True:
-        try:
-            data = os.read(terminal, 4096)
-        except OSError:  # the other side has closed it
-            break
-        if not data:
-            break
-        found.append(data)
-    os.close(terminal)
-    assert os.waitstatus_to_exitcode(os.waitpid(process, 0)[1]) == 0, b"".join(found)
-    return b"".join(found).decode()
+    return on_terminal(["-c", PROGRAM, str(after), str(takes)], **environment)
 
 
 def test_a_terminal_gets_a_line_that_goes_away_and_a_summary() -> None:
-    shown, _, left = on_terminal(0.05, 0.4).rpartition("\x1b[2K")  # which takes a line away
-    assert "fuse-mlir: graph 1 (forward), pass 2 of 2: choose-tiling, 1 of 3 kernels, " in shown
+    line, _, left = shown(0.05, 0.4).rpartition("\x1b[2K")  # which takes a line away
+    assert "fuse-mlir: graph 1 (forward), pass 2 of 2: choose-tiling, 1 of 3 kernels, " in line
     end = r"fuse-mlir: compiled 1 graph and 3 kernels in \d\.\d s: choose-tiling \d\.\d s, "
     assert re.fullmatch(f"{end}.* the program goes on", " ".join(left.split())), left
 
@@ -76,7 +58,7 @@ def test_a_terminal_gets_a_line_that_goes_away_and_a_summary() -> None:
     ],
 )
 def test_nobody_looks(after: float, environment: dict[str, str]) -> None:
-    assert on_terminal(after, 0.1, **environment).split() == ["the", "program", "goes", "on"]
+    assert shown(after, 0.1, **environment).split() == ["the", "program", "goes", "on"]
 
 
 def test_a_log_gets_nothing(capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
