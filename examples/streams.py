@@ -16,8 +16,8 @@ from fuse_mlir.compiler.cost.devices import hardware_named
 from fuse_mlir.compiler.ir.context import make_context
 from fuse_mlir.compiler.mlir import ir
 from fuse_mlir.compiler.report.streams_svg import draw_streams
-from fuse_mlir.passes.bucket_collectives import BucketCollectives
-from fuse_mlir.passes.overlap_collectives import OverlapCollectives
+from fuse_mlir.passes.collectives.bucket_collectives import BucketCollectives
+from fuse_mlir.passes.collectives.overlap_collectives import OverlapCollectives
 
 LAYERS = 4
 SHARD, WEIGHT, ROWS = "tensor<1024x2048xbf16>", "tensor<2048x2048xbf16>", "tensor<8192x2048xbf16>"

@@ -1,11 +1,10 @@
-"""All passes by name.  A new pass is one file of this folder: nothing else has to be told.
+"""All passes by name.  A new pass is one file in a folder of this one: nothing else has to be told.
 
-A module of this folder is a pass unless it is one of ``_NOT_PASSES``: ``fuse_vertical.py`` defines the pass
-``fuse-vertical`` as the class ``FuseVertical``.  What passes share is in the package ``helpers``.  Passes are
-imported when they are asked for, so that a tool which runs one pass loads one pass.
+A module there is a pass if its source names it: ``name: ClassVar[str] = "fuse-vertical"`` stands in
+``fuse_vertical.py``, which defines the class ``FuseVertical``.  Passes are imported when they are asked for,
+so that a tool which runs one pass loads one pass.
 """
 
-import pkgutil
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from importlib import import_module
@@ -17,11 +16,6 @@ from .pass_base import Pass
 if TYPE_CHECKING:
     from importlib import metadata
 
-#: Modules of this folder that run passes rather than being one.
-_NOT_PASSES = frozenset(
-    {"analysis_manager", "manager", "observers", "pass_base", "pipeline", "pipeline_text", "registry"}
-)
-
 #: Entry-point group in which other packages offer passes: ``pass-name = "package.module:PassClass"``.
 ENTRY_POINTS = "fuse_mlir.passes"
 
@@ -31,10 +25,14 @@ def camel(name: str) -> str:
     return "".join(part.capitalize() for part in name.replace("-", "_").split("_"))
 
 
-def pass_modules(folder: Path = Path(__file__).parent) -> list[str]:
-    """The modules of ``folder`` that define a pass, sorted."""
-    names = (module.name for module in pkgutil.iter_modules([str(folder)]) if not module.ispkg)
-    return sorted(name for name in names if name not in _NOT_PASSES)
+def pass_modules(folder: Path = Path(__file__).parent) -> dict[str, str]:
+    """By the names of the passes below ``folder``, sorted, the modules that define them."""
+    found = {}
+    for path in folder.glob("*/*.py"):
+        name = path.stem.replace("_", "-")
+        if f'    name: ClassVar[str] = "{name}"'.encode() in path.read_bytes():
+            found[name] = ".".join(path.relative_to(folder).with_suffix("").parts)
+    return dict(sorted(found.items()))
 
 
 class PluginError(ValueError):
@@ -49,7 +47,7 @@ class PassTable(Mapping[str, type[Pass]]):
     """
 
     def __init__(self, sources: Mapping[str, Any]) -> None:
-        """``sources``: pass name -> a module of this folder, or an entry point of another package."""
+        """``sources``: pass name -> a module below this folder, or an entry point of another package."""
         self._sources = dict(sorted(sources.items()))
 
     def __getitem__(self, name: str) -> type[Pass]:
@@ -76,8 +74,9 @@ def _checked(found: Any, name: str, place: str) -> type[Pass]:
 
 @cache
 def _own(module: str) -> type[Pass]:
-    found = getattr(import_module(f".{module}", __package__), camel(module), None)
-    return _checked(found, module.replace("_", "-"), f"{module}.{camel(module)}")
+    name = module.rpartition(".")[2]
+    found = getattr(import_module(f".{module}", __package__), camel(name), None)
+    return _checked(found, name.replace("_", "-"), f"{module}.{camel(name)}")
 
 
 def _foreign(entry: "metadata.EntryPoint") -> type[Pass]:
@@ -89,7 +88,8 @@ def _foreign(entry: "metadata.EntryPoint") -> type[Pass]:
 
 
 #: The project's own passes.
-PASSES = PassTable({module.replace("_", "-"): module for module in pass_modules()})
+_MODULES = pass_modules()
+PASSES = PassTable(_MODULES)
 
 
 def all_passes(extra: "Iterable[metadata.EntryPoint] | None" = None) -> PassTable:
@@ -99,7 +99,7 @@ def all_passes(extra: "Iterable[metadata.EntryPoint] | None" = None) -> PassTabl
     """
     from importlib import metadata  # looking through all installed packages is slow: only who asks pays
 
-    sources: dict[str, Any] = {name: name.replace("-", "_") for name in PASSES}
+    sources: dict[str, Any] = dict(_MODULES)
     for entry in metadata.entry_points(group=ENTRY_POINTS) if extra is None else extra:
         if entry.name in sources:
             raise PluginError(f"the entry point {entry.value} registers a second pass named {entry.name}")

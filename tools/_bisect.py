@@ -33,11 +33,11 @@ from ..compiler.rewrites.rewriting import Rewriting
 from ..compiler.runtime.checks import numeric_check
 from ..compiler.runtime.checks.outcomes import NumericMismatch
 from ..compiler.runtime.errors import RunError
-from ..passes import apply_tiling
 from ..passes.manager import PassManager
 from ..passes.pass_base import Pass
 from ..passes.pipeline_text import pipeline_text
 from ..passes.registry import PASSES
+from ..passes.tiling import apply_tiling
 from ._bad_values import first_bad_value
 from ._exit import FAILED, OK, USAGE, ended, kind_and_text, say
 from ._failing_graph import Failure, difference, first_failure, made_inputs, results_of

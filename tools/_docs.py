@@ -81,7 +81,8 @@ def _pass_section(cls: type[Pass]) -> Iterator[str]:
         "reassociates": "May reorder sums.",
         "precision": "May compute in another precision.",
     }
-    yield f"{changes[cls.numerics]} Source: `passes/{cls.name.replace('-', '_')}.py`."
+    source = "/".join(cls.__module__.split(".")[1:])
+    yield f"{changes[cls.numerics]} Source: `{source}.py`."
     for docstring in (sys.modules[cls.__module__].__doc__, cls.__doc__):
         text = markdown(_paragraphs_after_first(docstring))
         if text:

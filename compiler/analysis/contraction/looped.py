@@ -1,6 +1,6 @@
 """Which blocks a program computes that goes through the columns of its first product, on a GPU.
 
-Where a chain of products runs on line (``passes/helpers/cascades.py``), a program holds a block of rows and
+Where a chain of products runs on line (``passes/products/cascades.py``), a program holds a block of rows and
 the sums of its last product, and loops over blocks of the columns between: it multiplies a block, computes
 what stands between the products, and multiplies that again.  Nothing that has all rows and all columns is
 ever in memory.

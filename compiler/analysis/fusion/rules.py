@@ -5,8 +5,8 @@ They run in order, the cheap ones first.
 
 ``plan.RULE_NAMES`` says what each name refuses.  Names that are raised elsewhere: ``index-mismatch``,
 ``atomic``, and in some cases ``order`` and ``reduction-dims``, in ``placement.py``, which plans;
-``little-shared`` and ``memory`` in ``passes/fuse_horizontal.py``; ``extern`` in
-``passes/fuse_vertical.py``; ``slower`` and ``measured`` in ``passes/helpers/fusing.py``.
+``little-shared`` and ``memory`` in ``passes/fusion/fuse_horizontal.py``; ``extern`` in
+``passes/fusion/fuse_vertical.py``; ``slower`` and ``measured`` in ``passes/fusion/fusing.py``.
 
 The first rules read groups in their graph (``OF_GROUPS``).  The others read what both would become
 (``OF_MERGED``; ``merged.py``), which depends on the form of both groups alone, and their verdict is cached by

@@ -25,13 +25,13 @@ from pathlib import Path
 from typing import Protocol
 
 from ....passes.analysis_manager import AnalysisManager
-from ....passes.fuse_horizontal import FuseHorizontal
-from ....passes.fuse_vertical import FuseVertical
-from ....passes.helpers.fusing import Merge
-from ....passes.helpers.program import Program
+from ....passes.base.program import Program
+from ....passes.fusion.fuse_horizontal import FuseHorizontal
+from ....passes.fusion.fuse_vertical import FuseVertical
+from ....passes.fusion.fusing import Merge
 from ....passes.pass_base import Pass
 from ....passes.pipeline import FUSION, MERGING, Settings
-from ....passes.review_libraries import group_keys, reviewed_products
+from ....passes.products.review_libraries import group_keys, reviewed_products
 from ...analysis.contraction.choice import Review
 from ...analysis.fusion.graph import GroupGraph
 from ...analysis.fusion.measured import Measurement, PairKeys, measurements_text, read_measurements

@@ -7,7 +7,7 @@ from typing import NamedTuple
 from ....passes.manager import PassManager
 from ....passes.pass_base import Pass, PassError
 from ....passes.pipeline import MERGING, RECOMPUTING, STAGES, Settings
-from ....passes.review_libraries import ReviewLibraries
+from ....passes.products.review_libraries import ReviewLibraries
 from ...analysis.fusion.graph import GroupGraph
 from ...analysis.fusion.measured import PairKeys
 from ...codegen.launches import kernel_sources

@@ -15,11 +15,11 @@ from functools import partial
 from pathlib import Path
 from typing import Protocol
 
-from ....passes.apply_tiling import apply_tiling
-from ....passes.choose_tiling import ChooseTiling
-from ....passes.lower_to_tt import LowerToTt
+from ....passes.memory.plan_memory import PlanMemory
 from ....passes.pass_base import Pass, PassError
-from ....passes.plan_memory import PlanMemory
+from ....passes.tiling.apply_tiling import apply_tiling
+from ....passes.tiling.choose_tiling import ChooseTiling
+from ....passes.tiling.lower_to_tt import LowerToTt
 from ...analysis.kernel.shape import KernelShape
 from ...analysis.tiling.candidates import kernel_key, tiles_to_try
 from ...base.dataclass import dataclass

@@ -229,7 +229,7 @@ ATTRIBUTES = (
         "The kernel is a user's Triton kernel: the file and the line of its function, and the name of the "
         "function. It is tile code at every level, and Triton is promised what its own launcher promises.",
         "the importer",
-        "passes over scalar kernels, which leave it alone; `passes/helpers/promises.py`",
+        "passes over scalar kernels, which leave it alone; `passes/tiling/promises.py`",
     ),
     DiscardableAttribute(
         "fuse.configs",

@@ -9,9 +9,9 @@ from fusion_modules import Graph, Tensor
 from fuse_mlir.compiler.analysis.program.dependences import Dependences, check_order
 from fuse_mlir.compiler.ir.context import make_context
 from fuse_mlir.compiler.mlir import ir
-from fuse_mlir.passes.fold_views import FoldViews
-from fuse_mlir.passes.fuse_horizontal import FuseHorizontal
-from fuse_mlir.passes.materialize_fusion import MaterializeFusion
+from fuse_mlir.passes.fusion.fuse_horizontal import FuseHorizontal
+from fuse_mlir.passes.fusion.materialize_fusion import MaterializeFusion
+from fuse_mlir.passes.graph.fold_views import FoldViews
 from fuse_mlir.passes.pass_base import PassError
 
 

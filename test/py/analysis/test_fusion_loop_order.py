@@ -6,9 +6,9 @@ import pytest
 from fusion_checks import SCHEDULED, check, kernel_names, run_passes, softmax
 from fusion_modules import Graph
 
-from fuse_mlir.passes.fold_views import FoldViews
-from fuse_mlir.passes.fuse_horizontal import FuseHorizontal
-from fuse_mlir.passes.materialize_fusion import MaterializeFusion
+from fuse_mlir.passes.fusion.fuse_horizontal import FuseHorizontal
+from fuse_mlir.passes.fusion.materialize_fusion import MaterializeFusion
+from fuse_mlir.passes.graph.fold_views import FoldViews
 from fuse_mlir.passes.pass_base import Pass
 
 HORIZONTAL: tuple[Pass, ...] = (FoldViews(), FuseHorizontal(), MaterializeFusion())

@@ -15,10 +15,10 @@ from fuse_mlir.compiler.analysis.fusion.score import Gain
 from fuse_mlir.compiler.analysis.fusion.space import Spaces
 from fuse_mlir.compiler.cost.devices import hardware_named
 from fuse_mlir.compiler.index import Expr, Facts, const, parse
-from fuse_mlir.passes.fold_views import FoldViews
-from fuse_mlir.passes.fuse_horizontal import FuseHorizontal
-from fuse_mlir.passes.fuse_vertical import FuseVertical
-from fuse_mlir.passes.materialize_fusion import MaterializeFusion
+from fuse_mlir.passes.fusion.fuse_horizontal import FuseHorizontal
+from fuse_mlir.passes.fusion.fuse_vertical import FuseVertical
+from fuse_mlir.passes.fusion.materialize_fusion import MaterializeFusion
+from fuse_mlir.passes.graph.fold_views import FoldViews
 from fuse_mlir.passes.pass_base import Pass
 
 FILES = LIT / "passes" / "fusion-rules"

@@ -10,7 +10,7 @@ from fuse_mlir.compiler.analysis.program.lifetimes import Lifetime, LiveBytes, p
 from fuse_mlir.compiler.base.remarks import Remarks
 from fuse_mlir.compiler.ir.context import make_context
 from fuse_mlir.compiler.mlir import ir
-from fuse_mlir.passes.plan_memory import PlanMemory
+from fuse_mlir.passes.memory.plan_memory import PlanMemory
 
 pytestmark = pytest.mark.usefixtures("fresh_dynamo")
 

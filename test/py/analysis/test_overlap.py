@@ -14,9 +14,9 @@ from fuse_mlir.compiler.analysis.program.program_order import direct_dependences
 from fuse_mlir.compiler.base.remarks import Remarks
 from fuse_mlir.compiler.cost.transfers import BESIDE, Transfer
 from fuse_mlir.compiler.mlir import ir
-from fuse_mlir.passes.overlap_collectives import OverlapCollectives
-from fuse_mlir.passes.raise_starts import RaiseStarts
-from fuse_mlir.passes.sink_waits import SinkWaits
+from fuse_mlir.passes.collectives.overlap_collectives import OverlapCollectives
+from fuse_mlir.passes.collectives.raise_starts import RaiseStarts
+from fuse_mlir.passes.collectives.sink_waits import SinkWaits
 
 GIB = 1 << 30
 

@@ -14,8 +14,8 @@ from fuse_mlir.bench.scheduling_growth import GRAPHS, growth_of, measure
 from fuse_mlir.compiler.analysis.fusion.group_order import GroupOrder
 from fuse_mlir.compiler.frontend.importer.importer import import_graph
 from fuse_mlir.compiler.ir.context import make_context
-from fuse_mlir.passes.fuse_horizontal import FuseHorizontal
-from fuse_mlir.passes.fuse_vertical import FuseVertical
+from fuse_mlir.passes.fusion.fuse_horizontal import FuseHorizontal
+from fuse_mlir.passes.fusion.fuse_vertical import FuseVertical
 from fuse_mlir.passes.manager import PassManager
 from fuse_mlir.passes.pass_base import Pass
 from fuse_mlir.passes.pipeline import default_pipeline

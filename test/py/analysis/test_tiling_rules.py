@@ -54,7 +54,7 @@ from fuse_mlir.compiler.analysis.tiling.choice import NoTiling, TilingFamily, Ti
 from fuse_mlir.compiler.analysis.tiling.rules import FAMILIES
 from fuse_mlir.compiler.cost.devices import hardware_named
 from fuse_mlir.compiler.ir.tile import Tile
-from fuse_mlir.passes.apply_tiling import ApplyTiling
+from fuse_mlir.passes.tiling.apply_tiling import ApplyTiling
 
 #: Rule, a kernel that it decides on an H200, and the tile.
 KERNELS = {

@@ -6,8 +6,8 @@ import pytest
 import torch
 from tiling_cases import Case, axis, lowered, run, tensor, tile
 
-from fuse_mlir.passes.apply_tiling import ApplyTiling
-from fuse_mlir.passes.choose_tiling import ChooseTiling
+from fuse_mlir.passes.tiling.apply_tiling import ApplyTiling
+from fuse_mlir.passes.tiling.choose_tiling import ChooseTiling
 
 GELU = """load x[d0] -> v
 %w = arith.extf %v : bf16 to f32

@@ -16,8 +16,8 @@ from torch.nn import functional as F
 from fuse_mlir.compiler.analysis.fusion.walk import Walk
 from fuse_mlir.compiler.runtime.errors import OutOfBounds
 from fuse_mlir.compiler.runtime.interpreter.launchers import interpreted_launchers
-from fuse_mlir.passes.apply_tiling import ApplyTiling
-from fuse_mlir.passes.lower_to_tt import LowerToTt
+from fuse_mlir.passes.tiling.apply_tiling import ApplyTiling
+from fuse_mlir.passes.tiling.lower_to_tt import LowerToTt
 
 HINT = 8
 ROWS = (1000, 2, 1)  # 1 is another graph: torch specialises it

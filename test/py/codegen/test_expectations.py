@@ -7,8 +7,8 @@ import torch
 from compiling import Compiled
 from tiling_cases import ROW_TILES, TILING, Case, compare, lowered, rows, run, tensor
 
-from fuse_mlir.passes.combine_reductions import CombineReductions
-from fuse_mlir.passes.split_reductions import SplitReductions
+from fuse_mlir.passes.kernels.combine_reductions import CombineReductions
+from fuse_mlir.passes.kernels.split_reductions import SplitReductions
 
 LOG_SOFTMAX = """fold max {x}v[d1] -> {x}m : f32
 %{x}c = arith.subf %{x}v, %{x}m : f32

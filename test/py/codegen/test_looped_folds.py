@@ -6,9 +6,9 @@ import pytest
 import torch
 from tiling_cases import ROW_TILES, SOFTMAX, Case, axis, compare, lowered, tensor, tile, updated
 
-from fuse_mlir.passes.apply_tiling import ApplyTiling
-from fuse_mlir.passes.choose_tiling import ChooseTiling
-from fuse_mlir.passes.combine_reductions import CombineReductions
+from fuse_mlir.passes.kernels.combine_reductions import CombineReductions
+from fuse_mlir.passes.tiling.apply_tiling import ApplyTiling
+from fuse_mlir.passes.tiling.choose_tiling import ChooseTiling
 
 ARGUMENT = """load x[d0, d1] -> v
 %i = "fuse.index"() {expr = "INDEX"} : () -> i64

@@ -4,7 +4,7 @@ import pytest
 import torch
 from tiling_cases import Case, axis, lowered, run, tensor, tile
 
-from fuse_mlir.passes.apply_tiling import ApplyTiling
+from fuse_mlir.passes.tiling.apply_tiling import ApplyTiling
 
 BODY = """%seed = arith.constant 5 : i64
 %i = "fuse.index"() {expr = "COUNTER"} : () -> i64

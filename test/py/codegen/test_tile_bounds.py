@@ -9,8 +9,8 @@ from tiling_cases import Case, lowered, run, tensor
 from fuse_mlir.compiler.codegen.tile_bounds import at_least, at_most
 from fuse_mlir.compiler.ir.context import make_context
 from fuse_mlir.compiler.mlir import ir
-from fuse_mlir.passes.apply_tiling import ApplyTiling
-from fuse_mlir.passes.choose_tiling import ChooseTiling
+from fuse_mlir.passes.tiling.apply_tiling import ApplyTiling
+from fuse_mlir.passes.tiling.choose_tiling import ChooseTiling
 
 #: Operations on %v and the bounds of their last result.  %v is between -500 and 100.
 BOUNDS = {

@@ -19,8 +19,8 @@ from tiling_cases import (
 )
 
 from fuse_mlir.compiler.runtime.torch_types import TORCH_DTYPES
-from fuse_mlir.passes.combine_reductions import CombineReductions
-from fuse_mlir.passes.expand_dots import ExpandDots
+from fuse_mlir.passes.kernels.combine_reductions import CombineReductions
+from fuse_mlir.passes.products.expand_dots import ExpandDots
 
 
 # --- reductions -------------------------------------------------------------------------------------------

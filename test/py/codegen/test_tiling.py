@@ -10,9 +10,9 @@ from fuse_mlir.compiler.base.remarks import Remarks
 from fuse_mlir.compiler.ir.context import make_context
 from fuse_mlir.compiler.mlir import ir
 from fuse_mlir.compiler.runtime.torch_types import TORCH_DTYPES
-from fuse_mlir.passes.apply_tiling import ApplyTiling
-from fuse_mlir.passes.choose_tiling import ChooseTiling
 from fuse_mlir.passes.pass_base import PassError
+from fuse_mlir.passes.tiling.apply_tiling import ApplyTiling
+from fuse_mlir.passes.tiling.choose_tiling import ChooseTiling
 
 
 # --- pointwise --------------------------------------------------------------------------------------------

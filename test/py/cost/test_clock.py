@@ -65,7 +65,7 @@ def test_no_fitted_number_stands_outside_of_its_table() -> None:
     }
     found = {name: fitted(tree) for name, tree in read.items() if fitted(tree)}
     # GELU's cubic term, and a number that tells a product's type
-    assert found.keys() <= {"passes/helpers/product_kernel.py", "passes/helpers/kernels.py"}, found
+    assert found.keys() <= {"passes/products/product_kernel.py", "passes/base/kernels.py"}, found
 
 
 @pytest.mark.parametrize(

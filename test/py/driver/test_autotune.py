@@ -34,10 +34,10 @@ from fuse_mlir.compiler.mlir import ir
 from fuse_mlir.compiler.runtime.cache.cache_folder import CacheFolder
 from fuse_mlir.compiler.runtime.cache.entry_bytes import from_entry, to_entry
 from fuse_mlir.compiler.runtime.interpreter.program import run_module
-from fuse_mlir.passes.apply_tiling import apply_tiling
-from fuse_mlir.passes.autotune_tiling import AutotuneTiling
-from fuse_mlir.passes.choose_tiling import ChooseTiling
 from fuse_mlir.passes.pass_base import PassError
+from fuse_mlir.passes.tiling.apply_tiling import apply_tiling
+from fuse_mlir.passes.tiling.autotune_tiling import AutotuneTiling
+from fuse_mlir.passes.tiling.choose_tiling import ChooseTiling
 
 
 def kernels(module: ir.Module) -> list[ir.Operation]:

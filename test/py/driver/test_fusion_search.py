@@ -34,8 +34,8 @@ from fuse_mlir.compiler.runtime.gpu.program_form import ProgramForm, TensorArgum
 from fuse_mlir.compiler.runtime.gpu.program_timer import FormTimes, ProgramTimer
 from fuse_mlir.compiler.runtime.gpu.samples import ColdSamples
 from fuse_mlir.compiler.runtime.interpreter.program import run_module
+from fuse_mlir.passes.fusion.materialize_fusion import MaterializeFusion
 from fuse_mlir.passes.manager import PassManager
-from fuse_mlir.passes.materialize_fusion import MaterializeFusion
 from fuse_mlir.passes.pipeline import Settings, default_pipeline
 
 ROWS, COLUMNS = 4096, 1024

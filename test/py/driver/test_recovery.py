@@ -11,7 +11,7 @@ from fuse_mlir.compiler.driver import compilation
 from fuse_mlir.compiler.frontend.importer.values import Tensor
 from fuse_mlir.compiler.fx.table import LOWERINGS, Lowering
 from fuse_mlir.compiler.verifier.verifier import VerificationError
-from fuse_mlir.passes.eliminate_dead import EliminateDead
+from fuse_mlir.passes.graph.eliminate_dead import EliminateDead
 
 pytestmark = pytest.mark.usefixtures("fresh_dynamo")
 

@@ -23,7 +23,7 @@ from fuse_mlir.compiler.runtime.kernels import cubin
 from fuse_mlir.compiler.runtime.kernels.cubin import CompiledCubin, CompileRequest
 from fuse_mlir.compiler.runtime.kernels.kernel_cache import KernelCache
 from fuse_mlir.compiler.runtime.kernels.triton_compile import TritonCompileError, kernel_name
-from fuse_mlir.passes import choose_libraries
+from fuse_mlir.passes.products import choose_libraries
 
 pytestmark = pytest.mark.usefixtures("fresh_dynamo")
 

@@ -11,7 +11,7 @@ from fuse_mlir.compiler.frontend.autograd.decompositions import decomposition_ta
 from fuse_mlir.compiler.fx.table import LOWERINGS
 from fuse_mlir.compiler.runtime.errors import DeviceAssertError
 from fuse_mlir.compiler.verifier.verifier import verify
-from fuse_mlir.passes.lower_control_deps import LowerControlDeps
+from fuse_mlir.passes.graph.lower_control_deps import LowerControlDeps
 
 aten = torch.ops.aten
 TABLE = decomposition_table()

@@ -1,5 +1,5 @@
 """The option ``rounding``: 16-bit results between the ops of a kernel, as eager has them or in float32
-(``passes/keep_float32.py``, ``compiler/fx/roundings.py``).
+(``passes/kernels/keep_float32.py``, ``compiler/fx/roundings.py``).
 """
 
 import copy

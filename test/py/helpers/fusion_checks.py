@@ -11,16 +11,16 @@ from fuse_mlir.compiler.ir.kernel import is_kernel
 from fuse_mlir.compiler.mlir import ir
 from fuse_mlir.compiler.runtime.interpreter.program import run_module
 from fuse_mlir.compiler.verifier.verifier import verify
-from fuse_mlir.passes.deduplicate_calls import DeduplicateCalls
-from fuse_mlir.passes.deduplicate_kernels import DeduplicateKernels
-from fuse_mlir.passes.duplicate_cheap import DuplicateCheap
-from fuse_mlir.passes.eliminate_dead import EliminateDead
-from fuse_mlir.passes.fold_views import FoldViews
-from fuse_mlir.passes.fuse_horizontal import FuseHorizontal
-from fuse_mlir.passes.fuse_vertical import FuseVertical
-from fuse_mlir.passes.materialize_fusion import MaterializeFusion
+from fuse_mlir.passes.fusion.fuse_horizontal import FuseHorizontal
+from fuse_mlir.passes.fusion.fuse_vertical import FuseVertical
+from fuse_mlir.passes.fusion.materialize_fusion import MaterializeFusion
+from fuse_mlir.passes.graph.deduplicate_calls import DeduplicateCalls
+from fuse_mlir.passes.graph.deduplicate_kernels import DeduplicateKernels
+from fuse_mlir.passes.graph.duplicate_cheap import DuplicateCheap
+from fuse_mlir.passes.graph.eliminate_dead import EliminateDead
+from fuse_mlir.passes.graph.fold_views import FoldViews
+from fuse_mlir.passes.kernels.simplify_dims import SimplifyDims
 from fuse_mlir.passes.pass_base import Pass
-from fuse_mlir.passes.simplify_dims import SimplifyDims
 
 VERTICAL: tuple[Pass, ...] = (
     FoldViews(),

@@ -6,10 +6,10 @@ from fuse_mlir.compiler.codegen.ttir import ttir_text
 from fuse_mlir.compiler.ir.tile import Tile
 from fuse_mlir.compiler.runtime.kernels.cubin import CompiledCubin, Target
 from fuse_mlir.compiler.runtime.kernels.triton_compile import compile_ttir
-from fuse_mlir.passes.apply_tiling import ApplyTiling
-from fuse_mlir.passes.choose_tiling import ChooseTiling
-from fuse_mlir.passes.combine_reductions import CombineReductions
-from fuse_mlir.passes.lower_to_tt import LowerToTt
+from fuse_mlir.passes.kernels.combine_reductions import CombineReductions
+from fuse_mlir.passes.tiling.apply_tiling import ApplyTiling
+from fuse_mlir.passes.tiling.choose_tiling import ChooseTiling
+from fuse_mlir.passes.tiling.lower_to_tt import LowerToTt
 
 
 def compiled(case: Case) -> CompiledCubin:

@@ -11,9 +11,9 @@ from fuse_mlir.compiler.base.remarks import Remarks
 from fuse_mlir.compiler.mlir import ir
 from fuse_mlir.compiler.runtime.interpreter.program import run_module
 from fuse_mlir.compiler.verifier.verifier import verify
-from fuse_mlir.passes.apply_tiling import ApplyTiling
-from fuse_mlir.passes.choose_tiling import ChooseTiling
 from fuse_mlir.passes.pass_base import Pass
+from fuse_mlir.passes.tiling.apply_tiling import ApplyTiling
+from fuse_mlir.passes.tiling.choose_tiling import ChooseTiling
 
 Sizes = tuple[int | str, ...]
 

@@ -17,17 +17,17 @@ from fuse_mlir.compiler.frontend.importer.importer import import_graph
 from fuse_mlir.compiler.ir.context import make_context
 from fuse_mlir.compiler.mlir import ir
 from fuse_mlir.passes.analysis_manager import AnalysisManager, StaleAnalysis
-from fuse_mlir.passes.choose_libraries import ChooseLibraries
-from fuse_mlir.passes.fold_views import FoldViews
-from fuse_mlir.passes.fuse_horizontal import FuseHorizontal
-from fuse_mlir.passes.fuse_vertical import FuseVertical
-from fuse_mlir.passes.helpers.program import Program
+from fuse_mlir.passes.base.program import Program
+from fuse_mlir.passes.fusion.fuse_horizontal import FuseHorizontal
+from fuse_mlir.passes.fusion.fuse_vertical import FuseVertical
+from fuse_mlir.passes.fusion.materialize_fusion import MaterializeFusion
+from fuse_mlir.passes.fusion.recompute_producers import RecomputeProducers
+from fuse_mlir.passes.graph.fold_views import FoldViews
 from fuse_mlir.passes.manager import PassManager
-from fuse_mlir.passes.materialize_fusion import MaterializeFusion
 from fuse_mlir.passes.pass_base import AnalysisPass, Pass
 from fuse_mlir.passes.pipeline import default_pipeline
-from fuse_mlir.passes.recompute_producers import RecomputeProducers
-from fuse_mlir.passes.review_libraries import ReviewLibraries
+from fuse_mlir.passes.products.choose_libraries import ChooseLibraries
+from fuse_mlir.passes.products.review_libraries import ReviewLibraries
 
 FUSING = (FuseVertical(max_ops=16), FuseHorizontal(), MaterializeFusion())
 

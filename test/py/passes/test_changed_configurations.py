@@ -5,7 +5,7 @@ from repository import ROOT
 
 from fuse_mlir.compiler.ir.context import make_context
 from fuse_mlir.compiler.mlir import ir
-from fuse_mlir.passes.helpers.program import Program
+from fuse_mlir.passes.base.program import Program
 
 TEXT = (ROOT / "test/lit/pipeline/user-kernel-configurations.mlir").read_text(encoding="utf-8")
 

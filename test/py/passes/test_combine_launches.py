@@ -19,12 +19,12 @@ from fuse_mlir.compiler.mlir import ir
 from fuse_mlir.compiler.runtime.errors import DeviceAssertError
 from fuse_mlir.compiler.runtime.interpreter.program import run_module
 from fuse_mlir.compiler.verifier.verifier import verify
-from fuse_mlir.passes.apply_tiling import ApplyTiling
-from fuse_mlir.passes.choose_tiling import ChooseTiling
-from fuse_mlir.passes.combine_launches import CombineLaunches
-from fuse_mlir.passes.eliminate_dead import EliminateDead
-from fuse_mlir.passes.lower_to_tt import LowerToTt
-from fuse_mlir.passes.plan_memory import PlanMemory
+from fuse_mlir.passes.graph.eliminate_dead import EliminateDead
+from fuse_mlir.passes.memory.plan_memory import PlanMemory
+from fuse_mlir.passes.tiling.apply_tiling import ApplyTiling
+from fuse_mlir.passes.tiling.choose_tiling import ChooseTiling
+from fuse_mlir.passes.tiling.combine_launches import CombineLaunches
+from fuse_mlir.passes.tiling.lower_to_tt import LowerToTt
 
 pytestmark = pytest.mark.usefixtures("fresh_dynamo", "one_thread")
 

@@ -4,9 +4,9 @@ import pytest
 import torch
 from compiling import Compiled
 
-from fuse_mlir.passes.commute_row_scales import CommuteRowScales
 from fuse_mlir.passes.pipeline import Settings, default_pipeline
 from fuse_mlir.passes.pipeline_text import pipeline_text
+from fuse_mlir.passes.products.commute_row_scales import CommuteRowScales
 
 pytestmark = pytest.mark.usefixtures("fresh_dynamo")
 

@@ -129,8 +129,11 @@ def test_what_another_package_offers_must_be_the_pass_it_names() -> None:
         table["function"]
 
 
-def test_a_file_in_the_folder_is_a_pass(tmp_path: Path) -> None:
-    (tmp_path / "helpers").mkdir()
-    for name in ("zeta", "alpha", "helpers/__init__", "helpers/names", "manager", "registry"):
-        (tmp_path / f"{name}.py").touch()
-    assert registry.pass_modules(tmp_path) == ["alpha", "zeta"]
+def test_a_file_that_names_a_pass_is_one(tmp_path: Path) -> None:
+    (tmp_path / "stage").mkdir()
+    for name in ("stage/zeta", "stage/new_alpha", "stage/__init__", "stage/names", "manager"):
+        is_pass = name in ("stage/zeta", "stage/new_alpha", "manager")
+        named = f'    name: ClassVar[str] = "{Path(name).stem.replace("_", "-")}"\n' if is_pass else ""
+        (tmp_path / f"{name}.py").write_text(f"class A:\n{named}    x = 'other'\n")
+    found = registry.pass_modules(tmp_path)
+    assert list(found.items()) == [("new-alpha", "stage.new_alpha"), ("zeta", "stage.zeta")]

@@ -12,7 +12,7 @@ from fuse_mlir.compiler.ir.context import make_context
 from fuse_mlir.compiler.mlir import ir
 from fuse_mlir.compiler.runtime.interpreter.program import run_module
 from fuse_mlir.compiler.verifier.verifier import verify
-from fuse_mlir.passes.reorder_for_peak import ReorderForPeak
+from fuse_mlir.passes.memory.reorder_for_peak import ReorderForPeak
 
 SIZES = (4, 64, 1024)
 

@@ -7,11 +7,11 @@ from tiling_cases import NORM, SOFTMAX, Case, compare, lowered, pair, rows, tens
 from fuse_mlir.compiler.base.remarks import Remarks
 from fuse_mlir.compiler.ir.context import make_context
 from fuse_mlir.compiler.mlir import ir
-from fuse_mlir.passes.apply_tiling import ApplyTiling
-from fuse_mlir.passes.choose_tiling import ChooseTiling
-from fuse_mlir.passes.combine_reductions import CombineReductions
-from fuse_mlir.passes.split_reductions import SplitReductions
-from fuse_mlir.passes.unroll_rows import UnrollRows
+from fuse_mlir.passes.kernels.combine_reductions import CombineReductions
+from fuse_mlir.passes.kernels.split_reductions import SplitReductions
+from fuse_mlir.passes.kernels.unroll_rows import UnrollRows
+from fuse_mlir.passes.tiling.apply_tiling import ApplyTiling
+from fuse_mlir.passes.tiling.choose_tiling import ChooseTiling
 
 SPLIT = (CombineReductions(), SplitReductions())
 ALL = (*SPLIT, ChooseTiling(), ApplyTiling())

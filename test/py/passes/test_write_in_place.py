@@ -7,9 +7,9 @@ import torch
 from compiling import Compiled, check
 from torch.nn import functional as F
 
+from fuse_mlir.passes.memory.write_in_place import WriteInPlace
 from fuse_mlir.passes.pipeline import Settings, default_pipeline
 from fuse_mlir.passes.pipeline_text import pipeline_text
-from fuse_mlir.passes.write_in_place import WriteInPlace
 
 pytestmark = pytest.mark.usefixtures("fresh_dynamo")
 

@@ -11,7 +11,9 @@ import shlex
 from pathlib import Path
 
 import pytest
-from repository import LIT, ROOT
+from repository import LIT
+
+from fuse_mlir.passes.registry import PASSES
 
 LIT_FILES = sorted(
     path
@@ -162,8 +164,7 @@ def missing_cases(texts: list[str]) -> list[str]:
 
 def files_by_pass() -> dict[str, list[Path]]:
     """The lit files of each pass: `<pass>.mlir`, and `<pass>-<more>.mlir` where that names no other pass."""
-    stems = {p.stem.replace("_", "-") for p in (ROOT / "passes").glob("*.py")}
-    passes = sorted(stems & {p.stem for p in LIT_FILES})
+    passes = sorted(PASSES.keys() & {p.stem for p in LIT_FILES})
     files: dict[str, list[Path]] = {name: [] for name in passes}
     for path in LIT_FILES:
         if path.parent.name == "passes":

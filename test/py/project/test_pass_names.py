@@ -1,7 +1,7 @@
 """A pass has one name, spelled four ways, and the registry holds exactly the passes that have a file.
 
-`passes/fuse_vertical.py`, `fuse-vertical`, `FuseVertical` and `test/lit/passes/fuse-vertical.mlir`. The
-files are read as source, so a pass that cannot be imported is still named; only the registry is imported.
+`passes/fusion/fuse_vertical.py`, `fuse-vertical`, `FuseVertical` and `test/lit/passes/fuse-vertical.mlir`.
+The files are read as source, so a pass that cannot be imported is still named; only the registry is imported.
 """
 
 import ast
@@ -12,30 +12,20 @@ import pytest
 from repository import ROOT
 
 PASSES = ROOT / "passes"
-NOT_PASSES = frozenset(
-    {
-        "__init__",
-        "analysis_manager",
-        "manager",
-        "observers",
-        "pass_base",
-        "pipeline",
-        "pipeline_text",
-        "registry",
-    }
-)
 
 
 def pass_files(folder: Path) -> list[Path]:
-    """The files of `folder` that hold one pass each: all but the named modules."""
-    return sorted(p for p in folder.glob("*.py") if p.stem not in NOT_PASSES)
+    """The files in folders of `folder` that hold a pass."""
+    return sorted(p for p in folder.glob("*/*.py") if pass_classes(p.read_text(encoding="utf-8")))
 
 
 def pass_classes(source: str) -> dict[str, str]:
-    """Class name -> pass argument name, for each class of a module whose body gives `name` a literal."""
+    """Class name -> pass argument name, for each class that is derived from another one, of a module, whose
+    body gives `name` a literal.
+    """
     found: dict[str, str] = {}
     for statement in ast.parse(source).body:
-        if not isinstance(statement, ast.ClassDef):
+        if not isinstance(statement, ast.ClassDef) or not statement.bases:
             continue
         for line in statement.body:
             match line:
@@ -89,7 +79,7 @@ def test_registry_holds_exactly_the_pass_files() -> None:
     assert sorted(own) == sorted(kebab(path.stem) for path in pass_files(PASSES))
     for name, cls in own.items():
         assert cls.name == name
-        assert cls.__module__ == "fuse_mlir.passes." + name.replace("-", "_")
+        assert cls.__module__.rpartition(".")[2] == name.replace("-", "_")
 
 
 GOOD = 'class FuseVertical(Pass):\n    name: ClassVar[str] = "fuse-vertical"\n'
@@ -123,8 +113,8 @@ def test_checker_rejects(source: str, lit_tests: set[str], reason: str) -> None:
     assert any(reason in problem for problem in disagreements("fuse_vertical", source, lit_tests))
 
 
-def test_helpers_and_named_modules_are_not_taken_for_passes(tmp_path: Path) -> None:
-    (tmp_path / "helpers").mkdir()
-    for stem in (*NOT_PASSES, "helpers/__init__", "helpers/names", "fuse_vertical"):
-        (tmp_path / f"{stem}.py").touch()
+def test_what_names_no_pass_is_none(tmp_path: Path) -> None:
+    (tmp_path / "fusion").mkdir()
+    for stem, text in (("manager", ""), ("fusion/names", 'NAME = "names"'), ("fusion/fuse_vertical", GOOD)):
+        (tmp_path / f"{stem}.py").write_text(text)
     assert [path.stem for path in pass_files(tmp_path)] == ["fuse_vertical"]

@@ -24,7 +24,7 @@ SERVER = """
 import socket, sys
 import networkx, torch._dynamo, torch._functorch.aot_autograd, torch.export
 import fuse_mlir.compiler.frontend.importer, fuse_mlir.compiler.rewrites.stages
-import fuse_mlir.passes.apply_tiling, fuse_mlir.passes.fuse_vertical
+import fuse_mlir.passes.tiling.apply_tiling, fuse_mlir.passes.fusion.fuse_vertical
 import tool_server
 tool_server.IMPORTED = {}
 tool_server.serve(socket.socket(fileno=int(sys.argv[1])))

@@ -380,7 +380,7 @@ def test_nothing_slow_is_imported() -> None:
         "import sys; from fuse_mlir.tools._opt import run; code = run(sys.argv[1:]);"
         "slow = [m for m in ('torch', 'sympy', 'triton', 'transformers') if m in sys.modules];"
         "passes = [m for m in ('fuse_vertical', 'pipeline') if 'fuse_mlir.passes.' + m in sys.modules];"
-        "print(code, slow, passes, 'fuse_mlir.passes.plan_memory' in sys.modules)"
+        "print(code, slow, passes, 'fuse_mlir.passes.memory.plan_memory' in sys.modules)"
     )
     command = [sys.executable, "-c", program, "-", "--plan-memory", "-o", "/dev/null"]
     done = subprocess.run(command, input=FILL, capture_output=True, text=True, check=True)

@@ -12,9 +12,9 @@ from repository import ROOT
 from fuse_mlir.compiler.ir.kernel import is_kernel, string
 from fuse_mlir.compiler.mlir import ir
 from fuse_mlir.compiler.rewrites.captured.idle_dropouts import drop_idle_dropouts
-from fuse_mlir.passes import apply_tiling
-from fuse_mlir.passes.duplicate_cheap import DuplicateCheap
-from fuse_mlir.passes.materialize_fusion import MaterializeFusion
+from fuse_mlir.passes.fusion.materialize_fusion import MaterializeFusion
+from fuse_mlir.passes.graph.duplicate_cheap import DuplicateCheap
+from fuse_mlir.passes.tiling import apply_tiling
 from fuse_mlir.tools import _bisect, _minify, fuse_opt, fuse_run
 
 pytestmark = pytest.mark.usefixtures("fresh_dynamo")

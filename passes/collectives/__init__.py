@@ -1,0 +1,1 @@
+"""Passes on collectives: which start as one call, when they start and are waited for."""

@@ -1,0 +1,1 @@
+"""Passes that decide which kernels become one, and make it."""

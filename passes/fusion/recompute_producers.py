@@ -1,0 +1,313 @@
+"""``recompute-producers``: what could not fuse with all its readers is computed again in each of them, where
+that moves fewer bytes than storing it.
+"""
+
+from collections import Counter
+from collections.abc import Iterator
+from typing import ClassVar
+
+from ...compiler.analysis.fusion.form import Limits
+from ...compiler.analysis.fusion.graph import GroupGraph
+from ...compiler.analysis.fusion.measured import PairKeys
+from ...compiler.analysis.fusion.rules import Candidate, judge
+from ...compiler.analysis.fusion.score import Gain
+from ...compiler.analysis.kernel.accesses import Summary
+from ...compiler.base.dataclass import dataclass
+from ...compiler.base.remarks import Remarks
+from ...compiler.cost.hardware import Hardware
+from ...compiler.cost.slots import slots
+from ...compiler.ir.kernel import kernel_ties
+from ...compiler.mlir import ir
+from ..analysis_manager import Analyses, AnalysisManager
+from ..base.kernels import kernel_body
+from ..base.program import Program
+from ..base.results import drop_results
+from ..pass_base import AnalysisPass, hardware_of
+from .fusing import groups_of, measurements_of
+
+#: Operands of a load at coordinates: a tensor, a guard, and what is read where that does not hold.
+_PLAIN_LOAD = 3
+
+
+@dataclass(frozen=True)
+class RecomputeProducers(AnalysisPass):
+    """Each reader of a stored tensor gets its own call of the kernel that makes it, and one ``fuse.group``
+    with that call.
+
+    Before::
+
+        %s = call @sin(%x, %o)
+        %c = call @cat(%s, %y, %p)              // these two cannot be one kernel
+        %d = call @row_sums(%s, %q)
+
+    After (``materialize-fusion`` makes two kernels of it, and nothing stores %s)::
+
+        %s0 = call @sin(%x, %o0) {fuse.group = 0 : i64}
+        %c = call @cat(%s0, %y, %p) {fuse.group = 0 : i64}
+        %s1 = call @sin(%x, %o1) {fuse.group = 1 : i64}
+        %d = call @row_sums(%s1, %q) {fuse.group = 1 : i64}
+
+    It fires where the estimate says that time is saved.  Saved are the reads of the tensor and its store,
+    unless something else still needs it in memory.  Paid are the reads of the producer's inputs, but for
+    those that the reader reads anyway, and the operations that run once more.
+
+    Of a kernel with several results, only what the tensor needs runs again, and the copy is named after the
+    FX nodes of that alone: the normalised rows of the backward kernel of a layer norm, without its sums.
+
+    Runs after fusion, so that it sees only what stayed apart.  Does not fire where the tensor needs a
+    reduction, a scan or random numbers; on producers that store into anything but fresh empties; on those
+    that assert something, unless they have other results, with which they still run, and the tensor needs
+    nothing at loaded indices, which its copy would not check; where something later overwrites what the
+    producer reads, or an extern op writes to the tensor; where inputs would live longer by more bytes than
+    the tensor takes; nor where a rule of ``compiler/analysis/fusion/rules.py`` keeps the copy and the reader
+    apart, or where ``fusions``, the table that the fusing passes read, says that the producer and a reader
+    were measured to be better apart.
+
+    Remarks: ``passed: recomputed``, with the bytes and microseconds saved.  Raises PassError on a table that
+    cannot be read.
+    """
+
+    name: ClassVar[str] = "recompute-producers"
+    preserves: ClassVar[Analyses] = (Program,)
+    hardware: str = "generic"
+    fusions: str = ""
+
+    def run_with(self, module: ir.Module, remarks: Remarks, analyses: AnalysisManager) -> None:
+        hardware = hardware_of(self.hardware, self, module)
+        graph = groups_of(analyses)
+        measured, keys = measurements_of(self.name, self.fusions, module), PairKeys(graph)
+        apart = {key for key, found in measured.items() if found.refusal is not None}
+
+        def kept(t: _Tensor) -> bool:
+            return bool(apart) and any(keys((t.producer,), (reader,)) in apart for reader in t.readers)
+
+        found = _apart([t for t in _Uses(graph).tensors() if t.gain(hardware) > 0 and not kept(t)])
+        if not found:
+            return
+        program = analyses.get(Program)
+        copies = [_Copy.make(program, graph, tensor, reader) for tensor in found for reader in tensor.readers]
+        judged = GroupGraph.of(module)  # the one of the analysis manager knows nothing of the copies
+        node_of = {node.op: node.index for node in judged.deps.nodes}
+        refused: list[_Copy] = []
+        for tensor in found:
+            mine = [c for c in copies if c.tensor is tensor]
+            pairs = [(node_of[c.call], node_of[c.reader]) for c in mine]
+            if all(_may_merge(judged, *pair, hardware) for pair in pairs):
+                for copy, reader in pairs:
+                    judged.merge(judged.group_of[copy], judged.group_of[reader])
+                tensor.report(self.name, remarks, hardware)
+            else:
+                refused += mine
+        judged.assign()
+        for left in refused:
+            left.undo(program)
+
+
+@dataclass(frozen=True, eq=False)
+class _Tensor:
+    """A tensor that a kernel stores and others read.
+
+    ``readers``: nodes that may compute it themselves.  ``stored``: whether it is needed in memory all the
+    same.  ``inputs``: what it is made of.  ``weight``: issue slots of a point.
+    """
+
+    graph: GroupGraph
+    producer: int
+    value: int
+    readers: tuple[int, ...]
+    stored: bool
+    inputs: tuple[int, ...]
+    weight: int
+    ending: int  #: bytes of inputs whose last use comes before the last reader
+
+    def saved_bytes(self) -> int:
+        """Traffic that goes: the reads and, where nothing else needs it, the store; less the new reads."""
+        size, new = self.graph.bytes_of(self.value), 0
+        for reader in self.readers:
+            there = set(self.graph.deps.nodes[reader].reads)
+            new += sum(self.graph.bytes_of(v) for v in self.inputs if v not in there)
+        return size * (len(self.readers) + (not self.stored)) - new
+
+    def gain(self, hardware: Hardware) -> float:
+        """Microseconds saved; none where inputs would live longer by more than the tensor takes."""
+        summary = self.graph.summaries[self.producer]
+        runs = len(self.readers) - (not self.stored)
+        slots = runs * self.weight * self.graph.sizes.estimate(summary.points)
+        freed = 0 if self.stored else self.graph.bytes_of(self.value)
+        if self.ending > freed:
+            return 0.0
+        return Gain(self.saved_bytes(), slots=slots).microseconds(hardware)
+
+    def report(self, name: str, remarks: Remarks, hardware: Hardware) -> None:
+        """One remark: what is computed again, and what that saves."""
+        nodes = [self.graph.deps.nodes[n] for n in (self.producer, *self.readers)]
+        remarks.add(
+            name,
+            "passed",
+            "recomputed",
+            f"{nodes[0].name} runs in each of {len(self.readers)} readers instead of storing its result",
+            ops=tuple(n.name for n in nodes),
+            locations=tuple(n.location for n in nodes),
+            saved_bytes=self.saved_bytes(),
+            microseconds=round(self.gain(hardware), 2),
+        )
+
+
+class _Uses:
+    """Who writes each storage, and who uses it last."""
+
+    def __init__(self, graph: GroupGraph) -> None:
+        self.graph = graph
+        self.writers: dict[int, list[int]] = {}
+        self.last: dict[int, int] = {}
+        self.changing: set[int] = set()  #: storages that an extern op writes to
+        self._bodies: dict[str, _Body] = {}
+        roots = graph.deps.roots
+        for node in graph.deps.nodes:
+            for value in (*node.destinations, *node.mutated):
+                self.writers.setdefault(roots[value], []).append(node.index)
+            self.last.update((roots[value], node.index) for value in node.operands)
+            self.changing.update(roots[value] for value in node.mutated)
+
+    def tensors(self) -> Iterator[_Tensor]:
+        """The tensors whose readers could compute them, by producer."""
+        graph = self.graph
+        for node, summary in graph.summaries.items():
+            made = graph.deps.nodes[node]
+            if not all(graph.is_fresh(d) for d in made.destinations):
+                continue
+            for write in summary.writes:
+                tensor = self._tensor(node, summary, write.result) if write.is_plain else None
+                if tensor is not None:
+                    yield tensor
+
+    def _tensor(self, node: int, summary: Summary, result: int) -> _Tensor | None:
+        graph = self.graph
+        deps, made = graph.deps, graph.deps.nodes[node]
+        value = made.results[result]
+        users = [deps.nodes[u] for u in deps.users[value] if deps.nodes[u].kind != "fuse.after"]
+        readers = tuple(u.index for u in users if u.index in graph.summaries)
+        if not readers or any(value in u.destinations for u in users):
+            return None
+        if deps.roots[value] in self.changing:  # what it holds later is not what the producer computes
+            return None
+        assert made.callee is not None, "a kernel"
+        if made.name not in self._bodies:
+            self._bodies[made.name] = _Body.of(made.callee)
+        body = self._bodies[made.name]
+        if summary.asserts and (len(made.results) == 1 or body.looks_up(result)):
+            return None
+        needed, loaded = body.needed(result)
+        if any(name in needed for name in ("fuse.rand", *(c.op for c in summary.crossings))):
+            return None
+        inputs = tuple(dict.fromkeys(made.operands[a] for a in loaded))
+        if not all(self._stays(v, node) for v in inputs):
+            return None
+        ending = sum(graph.bytes_of(v) for v in inputs if self.last[deps.roots[v]] < max(readers))
+        weight = sum(slots(name) * count for name, count in needed.items())
+        return _Tensor(graph, node, value, readers, len(readers) < len(users), inputs, weight, ending)
+
+    def _stays(self, value: int, reader: int) -> bool:
+        """Whether nothing writes to the storage of a value from the node ``reader`` on."""
+        return max(self.writers.get(self.graph.deps.roots[value], ()), default=-1) < reader
+
+
+def _apart(tensors: list[_Tensor]) -> list[_Tensor]:
+    """Those of which none is made by a reader of another: one step at a time."""
+    chosen: list[_Tensor] = []
+    for tensor in tensors:
+        makers = {other.producer for other in chosen}
+        reading = {reader for other in chosen for reader in other.readers}
+        if tensor.producer not in reading and not makers & set(tensor.readers):
+            chosen.append(tensor)
+    return chosen
+
+
+@dataclass(frozen=True)
+class _Body:
+    """The ops of a kernel in order: their names, the arguments that they load, those that load at loaded
+    indices, what each needs (as bits).
+    """
+
+    names: list[str]
+    loads: dict[int, int]
+    lookups: set[int]
+    masks: list[int]
+    returned: list[int]  #: by result, the op that stores it
+
+    @staticmethod
+    def of(kernel: ir.Operation) -> "_Body":
+        body = _Body([], {}, set(), [], [])
+        made: dict[ir.Value, int] = {}
+        for number, op in enumerate(kernel_body(kernel)):
+            operands = list(op.operands)
+            mask = 1 << number
+            for value in operands:
+                if value in made:
+                    mask |= body.masks[made[value]]
+            body.names.append(op.name)
+            body.masks.append(mask)
+            made.update((result, number) for result in op.results)
+            if op.name == "fuse.load":
+                body.loads[number] = ir.BlockArgument(operands[0]).arg_number
+                if len(operands) > _PLAIN_LOAD:
+                    body.lookups.add(number)
+            elif op.name == "func.return":
+                body.returned.extend(made[value] for value in operands)
+        return body
+
+    def looks_up(self, result: int) -> bool:
+        """Whether something that runs for one result is loaded at loaded indices."""
+        mask = self.masks[self.returned[result]]
+        return any(mask >> number & 1 for number in self.lookups)
+
+    def needed(self, result: int) -> tuple[Counter[str], list[int]]:
+        """What runs for one result: how many ops of each name, and the numbers of the loaded arguments."""
+        mask = self.masks[self.returned[result]]
+        ops = [number for number in range(len(self.names)) if mask >> number & 1]
+        loaded = {self.loads[number] for number in ops if number in self.loads}
+        return Counter([self.names[number] for number in ops]), sorted(loaded)
+
+
+def _may_merge(graph: GroupGraph, a: int, b: int, hardware: Hardware) -> bool:
+    pair = sorted((graph.group_of[a], graph.group_of[b]))
+    return judge(Candidate(graph, pair[0], pair[1], Limits.of(hardware))).refusal is None
+
+
+@dataclass(frozen=True)
+class _Copy:
+    """A call of the producer for one reader, in front of it."""
+
+    tensor: _Tensor
+    original: ir.Value
+    call: ir.Operation
+    reader: ir.Operation
+
+    @staticmethod
+    def make(program: Program, graph: GroupGraph, tensor: _Tensor, reader: int) -> "_Copy":
+        producer, user = graph.deps.nodes[tensor.producer], graph.deps.nodes[reader].op
+        here = ir.InsertionPoint(user)
+        call = producer.op.clone(here)
+        for tie in producer.ties:
+            empty = call.operands[tie].owner.operation.clone(ir.InsertionPoint(call))
+            call.operands[tie] = empty.results[0]
+        program.callers[producer.name] += 1
+        live = [value == tensor.value for value in producer.results]
+        if not all(live):
+            call = drop_results(program, call, program.callee(call), live, asserts=False)
+        copy = _Copy(tensor, graph.deps.values[tensor.value], call, user)
+        copy._read(copy.original, call.results[0])
+        return copy
+
+    def _read(self, old: ir.Value, new: ir.Value) -> None:
+        for number, operand in enumerate(self.reader.operands):
+            if operand == old:
+                self.reader.operands[number] = new
+
+    def undo(self, program: Program) -> None:
+        """The reader reads the stored tensor again."""
+        self._read(self.call.results[0], self.original)
+        [tie] = kernel_ties(program.callee(self.call))
+        empty = self.call.operands[tie].owner.operation
+        program.erase_call(self.call)
+        empty.erase()

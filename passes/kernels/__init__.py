@@ -1,0 +1,1 @@
+"""Passes on the scalar bodies of kernels, each on its own."""

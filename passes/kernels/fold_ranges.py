@@ -1,0 +1,242 @@
+"""``fold-ranges``: what the extents of dims decide is decided before the kernel runs."""
+
+import math
+from collections.abc import Callable
+from dataclasses import field
+from typing import ClassVar
+
+from ...compiler.base.dataclass import dataclass
+from ...compiler.base.remarks import Remarks
+from ...compiler.index import Expr, Facts, parse
+from ...compiler.ir.defining import defining_op, is_true
+from ...compiler.ir.kernel import kernel_facts, string, strings
+from ...compiler.mlir import ir
+from ..analysis_manager import Analyses, AnalysisManager
+from ..base.kernels import adding_dims, keep_dims, kernel_body, text_list
+from ..base.program import Program
+from ..pass_base import AnalysisPass
+
+#: Least and greatest value; None where there is no bound.
+Range = tuple[int | None, int | None]
+_ANY: Range = (None, None)
+_GREATEST = (1 << 63) - 1
+#: Operands of a ``fuse.load`` in front of its indices: tensor, guard, other.
+_BEFORE_INDICES = 3
+
+
+@dataclass(frozen=True)
+class FoldRanges(AnalysisPass):
+    """In a kernel, an integer comparison that has one answer for all values of the dims becomes a constant.
+    An assert that always holds is dropped.  A load whose index is a ``fuse.index`` names its coordinate.
+
+    Before, in a kernel with ``d0 = "256"`` (``x[torch.arange(256), columns]``)::
+
+        %i = "fuse.index"() {expr = "d0"} : () -> i64
+        %c = arith.cmpi slt, %i, %c256_i64 : i64
+        "fuse.device_assert"(%c, %true) {message = "index out of bounds"} : (i1, i1) -> ()
+        %v = "fuse.load"(%x, %c, %zero, %i, %j) {at = ["i0", "i1"]} : (.., i1, f32, i64, i64) -> f32
+
+    After::
+
+        %v = "fuse.load"(%x, %true, %zero, %j) {at = ["d0", "i0"]} : (.., i1, f32, i64) -> f32
+
+    Such comparisons come from indices that the program computes itself, and from a concatenation of which a
+    reader takes one piece: its other pieces are never read.  What is loaded has no bounds.  What is
+    converted from a float has those that it is chosen by.  Where an image is sampled, that is
+    ``select(x >= 0 and x < 128, fptosi(x), 0)``.  A kernel in which nothing is decided is left as it is, and
+    a store that accumulates runs as often as before.  Raises PassError on a module without ``@main``.
+
+    Remarks: ``passed: folded``, with the number of comparisons and of indices.
+    """
+
+    name: ClassVar[str] = "fold-ranges"
+    preserves: ClassVar[Analyses] = (Program,)
+
+    def run_with(self, module: ir.Module, remarks: Remarks, analyses: AnalysisManager) -> None:
+        program = analyses.get(Program)
+        for func in dict.fromkeys(kernel for _, kernel in program.kernel_calls()):
+            if not any(op.name in _INDICES for op in kernel_body(func)):
+                continue
+            adding = adding_dims(func)
+            comparisons = _Ranges(kernel_facts(func)).fold(func)
+            if comparisons:
+                keep_dims(func, adding)
+                program.clean(func)
+            indices = _named_indices(func)
+            if comparisons or indices:
+                _drop_asserts(func)
+                program.clean(func)
+                name = string(func.attributes["sym_name"])
+                remarks.add(
+                    self.name, "passed", "folded", f"@{name} computes less of its indices", ops=(name,),
+                    locations=(str(func.location),), comparisons=comparisons, indices=indices,
+                )  # fmt: skip
+
+
+@dataclass
+class _Ranges:
+    """The ranges of a kernel's integer values."""
+
+    facts: Facts
+    known: dict[ir.Value, Range] = field(default_factory=dict)
+
+    def fold(self, func: ir.Operation) -> int:
+        """Replaces the comparisons that are decided by constants; how many there were."""
+        count = 0
+        for op in kernel_body(func):
+            if op.name != "arith.cmpi":
+                continue
+            answer = self.answer(op)
+            if answer is not None:
+                result = op.results[0]
+                value = {"value": ir.BoolAttr.get(answer)}
+                constant = ir.Operation.create(
+                    "arith.constant", [result.type], [], value, loc=op.location, ip=ir.InsertionPoint(op)
+                )
+                result.replace_all_uses_with(constant.results[0])
+                count += 1
+        return count
+
+    def answer(self, comparison: ir.Operation) -> bool | None:
+        """What a signed comparison gives at all points; None where that varies or is not known."""
+        predicate = ir.IntegerAttr(comparison.attributes["predicate"]).value
+        if predicate not in _LESS:
+            return None
+        (low, high), (other_low, other_high) = map(self.range, comparison.operands)
+        strict, negated = _LESS[predicate]
+        gap = 1 if strict else 0
+        if high is not None and other_low is not None and high + gap <= other_low:
+            return not negated
+        if low is not None and other_high is not None and low + gap > other_high:
+            return negated
+        return None
+
+    def range(self, value: ir.Value) -> Range:
+        if value not in self.known:
+            low, high = self._range(value)
+            wraps = (low is not None and low < -_GREATEST) or (high is not None and high > _GREATEST)
+            self.known[value] = _ANY if wraps else (low, high)
+        return self.known[value]
+
+    def _range(self, value: ir.Value) -> Range:
+        if isinstance(value.owner, ir.Block):
+            return _ANY
+        op = value.owner.operation
+        if op.name == "fuse.index" and not len(op.operands):
+            return self.facts.interval(parse(string(op.attributes["expr"])))
+        if op.name == "arith.constant" and isinstance(value.type, ir.IntegerType):
+            number = ir.IntegerAttr(op.attributes["value"]).value
+            return number, number
+        if op.name == "arith.select":
+            return self._chosen(op)
+        if op.name not in _SUMS:
+            return _ANY
+        (low, high), (other_low, other_high) = map(self.range, op.operands)
+        if op.name == "arith.subi":
+            other_low, other_high = (None if e is None else -e for e in (other_high, other_low))
+        return _both(low, other_low, int.__add__), _both(high, other_high, int.__add__)
+
+    def _chosen(self, choice: ir.Operation) -> Range:
+        condition, first, second = choice.operands
+        decided = defining_op(condition, "arith.constant")
+        if decided is not None:
+            return self.range(first if is_true(condition) else second)
+        chosen = self.range(first)
+        if chosen == _ANY:
+            chosen = _converted(first, condition)
+        (low, high), (other_low, other_high) = chosen, self.range(second)
+        return _both(low, other_low, min), _both(high, other_high, max)
+
+
+def _converted(value: ir.Value, condition: ir.Value) -> Range:
+    """The range of an integer that is converted from a float which a condition bounds."""
+    made = defining_op(value, "arith.fptosi")
+    if made is None:
+        return _ANY
+    low, high = None, None
+    conditions = [condition]
+    while conditions:
+        one = conditions.pop()
+        both = defining_op(one, "arith.andi")
+        if both is not None:
+            conditions += both.operands
+            continue
+        comparison = defining_op(one, "arith.cmpf")
+        if comparison is None or comparison.operands[0] != made.operands[0]:
+            continue
+        limit = _float(comparison.operands[1])
+        predicate = ir.IntegerAttr(comparison.attributes["predicate"]).value
+        if limit is None or predicate not in _ORDERED:
+            continue
+        if predicate in (_OGT, _OGE):
+            low = max(math.trunc(limit), math.trunc(limit) if low is None else low)
+        else:
+            least = math.ceil(limit) - 1 if predicate == _OLT and limit > 0 else math.trunc(limit)
+            high = min(least, least if high is None else high)
+    return low, high
+
+
+def _float(value: ir.Value) -> float | None:
+    """A constant that is finite."""
+    op = defining_op(value, "arith.constant")
+    if op is None or not isinstance(op.attributes["value"], ir.FloatAttr):
+        return None
+    number = ir.FloatAttr(op.attributes["value"]).value
+    return number if math.isfinite(number) else None
+
+
+#: Predicates of ``arith.cmpf`` that are false for NaN.
+_OGT, _OGE, _OLT, _OLE = 2, 3, 4, 5
+_ORDERED = (_OGT, _OGE, _OLT, _OLE)
+#: Operations whose integers have bounds.
+_INDICES = ("fuse.index", "arith.fptosi")
+#: Predicate of ``arith.cmpi`` (slt, sle, sgt, sge) -> whether it is "less" without "equal", and negated.
+_LESS = {2: (True, False), 3: (False, False), 4: (False, True), 5: (True, True)}
+_SUMS = ("arith.addi", "arith.subi")
+
+
+def _both(a: int | None, b: int | None, join: Callable[[int, int], int]) -> int | None:
+    return None if a is None or b is None else join(a, b)
+
+
+def _drop_asserts(func: ir.Operation) -> None:
+    for op in kernel_body(func):
+        if op.name == "fuse.device_assert" and is_true(op.operands[0]):
+            op.erase()
+
+
+def _named_indices(func: ir.Operation) -> int:
+    """Lets loads name coordinates that they took as indices; how many indices that were."""
+    count = 0
+    for op in kernel_body(func):
+        if op.name != "fuse.load":
+            continue
+        indices = list(op.operands)[_BEFORE_INDICES:]
+        found = [_coordinate(index) for index in indices]
+        named = sum(e is not None for e in found)
+        if not named:
+            continue
+        kept = [index for index, e in zip(indices, found, strict=True) if e is None]
+        numbers = iter(range(len(kept)))
+        names = {f"i{n}": parse(f"i{next(numbers)}") if e is None else e for n, e in enumerate(found)}
+        attributes = {name: op.attributes[name] for name in op.attributes}
+        attributes["at"] = text_list([parse(at).subs(names) for at in strings(op.attributes["at"])])
+        operands = [*list(op.operands)[:_BEFORE_INDICES], *kept]
+        new = ir.Operation.create(
+            op.name,
+            [r.type for r in op.results],
+            operands,
+            attributes,
+            loc=op.location,
+            ip=ir.InsertionPoint(op),
+        )
+        op.results[0].replace_all_uses_with(new.results[0])
+        op.erase()
+        count += named
+    return count
+
+
+def _coordinate(index: ir.Value) -> Expr | None:
+    """The expression over dims that an index is."""
+    op = defining_op(index, "fuse.index")
+    return None if op is None or len(op.operands) else parse(string(op.attributes["expr"]))

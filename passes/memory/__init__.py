@@ -1,0 +1,1 @@
+"""Passes on storage: the order of launches, what is written in place, what is taken and given back."""

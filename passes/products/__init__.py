@@ -1,0 +1,1 @@
+"""Passes on matrix products: who computes them, and what a kernel of one looks like."""

@@ -1,0 +1,185 @@
+"""``derive-cascades``: two products, and what is between them, become one kernel that needs no whole row."""
+
+from collections.abc import Set
+from typing import ClassVar
+
+from ...compiler.analysis.contraction.held import CHAIN_COLUMNS
+from ...compiler.analysis.contraction.tensor_cores import reason_to_sum
+from ...compiler.analysis.fusion.graph import GroupGraph
+from ...compiler.analysis.fusion.plan import Refusal
+from ...compiler.analysis.kernel.shape import KernelShape
+from ...compiler.analysis.program.provenance import comes_from
+from ...compiler.analysis.tiling import product_rules
+from ...compiler.analysis.tiling.choice import NoTiling
+from ...compiler.analysis.tiling.held_rules import columns_in_a_loop
+from ...compiler.base.dataclass import dataclass
+from ...compiler.base.options import Products
+from ...compiler.base.remarks import Remarks
+from ...compiler.cost.hardware import Hardware
+from ...compiler.ir.kernel import CASCADE, LOOPED, Kernel
+from ...compiler.ir.storage import functions_of
+from ...compiler.mlir import ir
+from ..analysis_manager import Analyses, AnalysisManager
+from ..base.program import Program
+from ..fusion.fused_body import Rewrites
+from ..fusion.fusing import groups_of
+from ..fusion.group_kernel import group_kernel, plan_of_group
+from ..fusion.materialize_fusion import MaterializeFusion
+from ..kernels.combine_reductions import combine_softmax
+from ..pass_base import AnalysisPass, Numerics, hardware_of
+from .cascades import NotOnline, chain_of, derive, give_rows
+
+#: The name of a kernel that is made to see whether a chain runs on line.
+_TRIAL = "cascade"
+
+
+@dataclass(frozen=True)
+class DeriveCascades(AnalysisPass):
+    """A product, what is computed of its result, and a product that sums this along the columns of the first
+    become one kernel, where the columns may come in blocks: attention, which never has all scores.
+
+    Before::
+
+        %s = call @scores(%q, %k, %e0)          // "fuse.dot" over d
+        %m = call @amax(%s, %e1)                // and sub, exp, sum, div
+        ..
+        %o = call @values(%p, %v, %e9)          // "fuse.dot" over j
+
+    After::
+
+        %o = call @fused_scores_amax_values_0(%q, %k, %v, %e9)
+
+        %x = "fuse.dot"(%q, %k) {over = ["d3"]} : (bf16, bf16) -> f32
+        %t, %m, %l = "fuse.online_dot"(%x, %v) {over = ["d2"]} : (f32, bf16) -> (f32, f32, f32)
+        %o = arith.divf %t, %l : f32
+
+    ``passes/products/cascades.py`` says when columns may come in blocks, and why the sums are right.  The
+    tiling rule ``columns-in-a-loop`` cuts the kernel.  It is one candidate of fusion: no pair of these calls
+    pays, as the scores would still be stored.  ``fuse.looped`` marks the kernel, so that fusion keeps its
+    columns in a loop.
+
+    Does not fire where a whole row is needed first (rule ``whole-row``: the remark names the reduction),
+    where scores or probabilities are stored or read elsewhere (``stored``), where more than a softmax is
+    multiplied, such as the mask of a dropout (``weights``), on types that tensor cores do not multiply
+    (``types``), where more than two products are summed (``products``), where one of its products is in the
+    chain in front of it (``taken``), where another call must run between (``cycle``), where no block fits
+    (``blocks``) or none left enough registers (``spilled``), of so few rows without a softmax that
+    ``expand-dots`` multiplies and sums them (``few``), and where a program holds all columns (``held``), as
+    in a narrow chain of two matrices.
+
+    ``products``: who computes products, as of ``choose-libraries``.  Unless it is ``generated``, only
+    products with ``fuse.cascade`` are derived.  ``spilled`` lists FX nodes whose kernel took too many
+    registers with each tile that was tried.
+
+    Remarks: ``passed: cascade`` with the calls of each kernel, ``missed`` with one of these rules.
+    """
+
+    name: ClassVar[str] = "derive-cascades"
+    numerics: ClassVar[Numerics] = "precision"
+    preserves: ClassVar[Analyses] = (Program,)
+    hardware: str = "generic"
+    products: Products = "auto"
+    spilled: tuple[str, ...] = ()
+
+    def _is_asked_for(self, graph: GroupGraph, last: int, marked: Set[str]) -> bool:
+        """Whether all products are kernels that may fuse, or a product is one of a pair that pays."""
+        return self.products == "generated" or graph.deps.nodes[last].name in marked
+
+    def run_with(self, module: ir.Module, remarks: Remarks, analyses: AnalysisManager) -> None:
+        marked = {name for name, f in functions_of(module).items() if CASCADE in f.attributes}
+        if self.products != "generated" and not marked:
+            return
+        hardware = hardware_of(self.hardware, self, module)
+        program, graph = analyses.get(Program), groups_of(analyses)
+        found, taken = list[tuple[int, ...]](), set[int]()
+        for last in graph.summaries:
+            chain = chain_of(graph, last)
+            if chain is None or not self._is_asked_for(graph, last, marked):
+                continue
+            if isinstance(chain, NotOnline):
+                reason: NotOnline | None = chain
+            elif not taken.isdisjoint(chain):
+                reason = NotOnline("taken", "the chain in front of it has one of its products")
+            elif any(comes_from(graph.deps.nodes[n].op, self.spilled) for n in chain):
+                reason = NotOnline("spilled", "no tile of the kernel left it enough registers")
+            else:
+                reason = _reason(program, graph, chain, hardware)
+            nodes = [graph.deps.nodes[n] for n in ((last,) if isinstance(chain, NotOnline) else chain)]
+            said = "becomes one kernel" if reason is None else f"does not: {reason.message}"
+            remarks.add(
+                self.name,
+                "passed" if reason is None else "missed",
+                "cascade" if reason is None else reason.rule,
+                f"the chain of products that ends with {nodes[-1].name} {said}",
+                ops=tuple(n.name for n in nodes),
+                locations=tuple(n.location for n in nodes),
+            )
+            if reason is None and not isinstance(chain, NotOnline):
+                found.append(chain)
+                taken.update(chain)
+        for name in marked:
+            del program.functions[name].attributes[CASCADE]
+        if not found:
+            return
+        for number, chain in enumerate(found):
+            for node in chain:
+                attributes = graph.deps.nodes[node].op.attributes
+                attributes["fuse.group"] = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), number)
+        before = set(program.functions)
+        analyses.keep_only((Program,))
+        MaterializeFusion().run_with(module, remarks, analyses)
+        for name in [n for n in program.functions if n not in before]:
+            kernel = program.functions[name]
+            derive(kernel, combine_softmax)
+            kernel.attributes[LOOPED] = ir.UnitAttr.get()
+            program.clean(kernel)
+
+
+def _reason(
+    program: Program, graph: GroupGraph, chain: tuple[int, ...], hardware: Hardware
+) -> NotOnline | None:
+    """Why a chain does not become a kernel: it is made, derived and cut on trial."""
+    nodes = {*chain}
+    escaping = frozenset(
+        r
+        for n in chain
+        for r, d in zip(graph.deps.nodes[n].results, graph.deps.nodes[n].destinations, strict=True)
+        if not nodes.issuperset(graph.deps.users[r]) or not graph.is_fresh(d)
+    )
+    plan = plan_of_group(graph, chain, escaping)
+    if isinstance(plan, Refusal):
+        return NotOnline("form", plan.message)
+    rewrites: Rewrites = {}
+    after = graph.deps.nodes[chain[-1]].callee
+    assert after is not None
+    trial = group_kernel(graph, plan, escaping, program.unique_name(_TRIAL), after, rewrites).kernel
+    try:
+        program.clean(trial)
+        reason = derive(trial, combine_softmax)
+        if reason is None:
+            give_rows(trial)
+            reason = _uncut(trial, hardware)
+        return reason
+    finally:
+        trial.erase()
+
+
+def _uncut(kernel: ir.Operation, hardware: Hardware) -> NotOnline | None:
+    """Why no program goes through the columns of a kernel."""
+    subject = product_rules.Products(KernelShape.of(Kernel.of(kernel)))
+    summed = [reason_to_sum(subject.shape, op) for op in subject.shape.kernel.products]
+    if any(summed):
+        return NotOnline("few", next(reason.message for reason in summed if reason is not None))
+    try:
+        columns = subject.looped
+        if columns is None:
+            return NotOnline("form", "its products have no rows in common beside which columns are summed")
+        bound = subject.shape.bound(columns.dims)
+        batched = len(subject.classes) > len(subject.sides) + len(subject.summed)
+        if not batched and bound is not None and bound <= CHAIN_COLUMNS:
+            return NotOnline("held", f"a program holds all {bound} columns")
+        if columns_in_a_loop(subject, hardware) is None:
+            return NotOnline("held", "a program holds all columns")
+    except NoTiling as error:
+        return NotOnline("blocks", str(error))
+    return None

@@ -1,0 +1,146 @@
+"""A sum of products as a scalar kernel: two loads, a ``fuse.dot``, what scales it, is added, and a store."""
+
+import math
+from collections.abc import Mapping
+
+from ...compiler.analysis.contraction.product import Product
+from ...compiler.base.dataclass import dataclass
+from ...compiler.index import Facts
+from ...compiler.ir.kernel import bounds_of, string
+from ...compiler.ir.storage import device_of
+from ...compiler.mlir import arith, func, ir
+from ..base.dots import multiplied, widened
+from ..base.kernels import dims_attribute, set_signature, text_list, type_symbols
+from ..base.program import Program
+
+
+def product_kernel(
+    program: Program,
+    symbols: Mapping[str, ir.Value],
+    facts: Facts,
+    call: ir.Operation,
+    callee: ir.Operation,
+    product: Product,
+) -> ir.Operation:
+    """Replaces ``call`` by one of a kernel that computes ``product`` into a fresh tensor; the kernel.
+    ``symbols``, ``facts``: the size symbols of ``@main``, and what it says of them."""
+    location, result = call.location, product.result
+    made = type_symbols(result.type)
+    with ir.InsertionPoint(call), location:
+        fresh = ir.Operation.create(
+            "fuse.empty", [result.type], [symbols[n] for n in made], {"syms": text_list(made)}
+        ).results[0]
+    tensors = [*product.operands, fresh]
+    names = tuple(dict.fromkeys(n for v in tensors for n in type_symbols(v.type)))
+    name = program.unique_name(f"{string(callee.attributes['sym_name'])}_kernel")
+    operands = [*tensors, *(symbols[n] for n in names)]
+    sizes = [{"fuse.sym": ir.StringAttr.get(n), **bounds_of(facts, n)} for n in names]
+    kernel = _function(name, [v.type for v in operands], len(tensors) - 1, sizes, callee)
+    arguments = dict(zip(tensors, kernel.regions[0].blocks[0].arguments, strict=False))
+    gelu = "erf" if device_of(program.module) == "cpu" else "tanh"  # as torch's library on the device
+    with ir.InsertionPoint(kernel.regions[0].blocks[0]), kernel.location:
+        _Body(kernel, product, arguments, fresh, gelu).write()
+    program.functions[name] = kernel
+    new = program.recall(call, kernel, operands, [result.type])
+    result.replace_all_uses_with(new.results[0])
+    program.erase_call(call)
+    return kernel
+
+
+def _function(
+    name: str, types: list[ir.Type], made: int, sizes: list[dict[str, ir.Attribute]], callee: ir.Operation
+) -> ir.Operation:
+    """An empty kernel in front of the function that it replaces.  ``made``: the position of its destination,
+    behind which are ``sizes``, whose attributes these are."""
+    with ir.InsertionPoint(callee), callee.location:
+        kernel = func.FuncOp(name, (types, types[made : made + 1]), visibility="private").operation
+        kernel.attributes["fuse.kernel"] = ir.UnitAttr.get()
+        kernel.attributes["fuse.ties"] = ir.DenseI64ArrayAttr.get([made])
+        kernel.regions[0].blocks.append(*types, arg_locs=[callee.location] * len(types))
+        set_signature(kernel, types[made : made + 1], [*({} for _ in range(made + 1)), *sizes])
+    return kernel
+
+
+@dataclass
+class _Body:
+    """Writes the body of a kernel.  ``gelu``: by which function the activation GELU is computed."""
+
+    kernel: ir.Operation
+    product: Product
+    arguments: dict[ir.Value, ir.Value]
+    fresh: ir.Value
+    gelu: str
+
+    def __post_init__(self) -> None:
+        self.true = arith.constant(ir.IntegerType.get_signless(1), 1)
+        self.wide = ir.Type.parse(self.product.accumulator)
+        self.floats = isinstance(self.wide, ir.FloatType)
+
+    def write(self) -> None:
+        product = self.product
+        total = self._scaled(self._sum(), product.alpha)
+        for role in ("left_scale", "right_scale"):
+            if role in product.values:
+                total = arith.mulf(total, self._load(role))
+        if "added" in product.values:
+            add = arith.addf if self.floats else arith.addi
+            total = add(total, self._scaled(widened(self._load("added"), self.wide), product.beta))
+        if product.activation:
+            total = getattr(self, f"_{product.activation}")(total)
+        element = ir.RankedTensorType(product.result.type).element_type
+        if element != self.wide:
+            total = arith.truncf(element, total)  # as the call rounds, whatever reads the result
+        stored = ir.Operation.create(
+            "fuse.store",
+            [self.fresh.type],
+            [self.arguments[self.fresh], total, self.true],
+            {"at": text_list(product.at("result")), "mode": ir.StringAttr.get("set")},
+        ).results[0]
+        ir.Operation.create("func.return", operands=[stored])
+        extents = {name: product.extents[d] for d, name in product.kernel_dims.items()}
+        self.kernel.attributes["fuse.dims"] = dims_attribute(extents)
+
+    def _sum(self) -> ir.Value:
+        """Of the products of both factors.  One product of each is multiplied without ``fuse.dot``."""
+        pair = [self._load("left"), self._load("right")]
+        names = self.product.kernel_dims
+        over = [names[d] for d in self.product.summed if d in names]
+        if not over:
+            return multiplied(*(widened(v, self.wide) for v in pair))
+        attributes: dict[str, ir.Attribute] = {"over": text_list(over)}
+        if self.product.precision != "ieee":
+            attributes["precision"] = ir.StringAttr.get(self.product.precision)
+        if self.product.fast_accum:
+            attributes["fast_accum"] = ir.UnitAttr.get()
+        return ir.Operation.create("fuse.dot", [self.wide], pair, attributes).results[0]
+
+    def _load(self, role: str) -> ir.Value:
+        value = self.product.values[role]
+        type_ = ir.RankedTensorType(value.type)
+        number = ir.FloatAttr.get if isinstance(type_.element_type, ir.FloatType) else ir.IntegerAttr.get
+        zero = arith.constant(type_.element_type, number(type_.element_type, 0))
+        given = [self.arguments[value], self.true, zero]
+        at = {"at": text_list(self.product.at(role))}
+        return ir.Operation.create("fuse.load", [type_.element_type], given, at).results[0]
+
+    def _number(self, value: float) -> ir.Value:
+        # Of integers, torch multiplies by the whole part of a number such as 1.5.
+        return arith.constant(self.wide, float(value) if self.floats else int(value))
+
+    def _scaled(self, value: ir.Value, factor: float) -> ir.Value:
+        return value if factor == 1.0 else multiplied(value, self._number(factor))
+
+    def _relu(self, x: ir.Value) -> ir.Value:
+        return (arith.maximumf if self.floats else arith.maxsi)(x, self._number(0.0))
+
+    def _gelu(self, x: ir.Value) -> ir.Value:
+        """``x / 2 * (1 + erf(x / sqrt(2)))``, or with ``tanh(sqrt(2 / pi) * (x + 0.044715 * x ** 3))``."""
+        if self.gelu == "erf":
+            inner = ir.Operation.create(
+                "math.erf", [self.wide], [arith.mulf(x, self._number(math.sqrt(0.5)))]
+            ).results[0]
+        else:
+            cube = arith.mulf(arith.mulf(arith.mulf(x, x), x), self._number(0.044715))
+            inner = arith.mulf(arith.addf(x, cube), self._number(math.sqrt(2 / math.pi)))
+            inner = ir.Operation.create("math.tanh", [self.wide], [inner]).results[0]
+        return arith.mulf(arith.mulf(x, self._number(0.5)), arith.addf(inner, self._number(1.0)))

@@ -1,0 +1,88 @@
+"""Softmaxes of scores and of numbers beside them (sinks, the 1 of a "softmax plus one").  A helper of
+``derive-cascades``, not a pass.
+
+Such a softmax subtracts ``c = max(m, s)`` with the maximum m of the scores of a row and a number s beside
+them, and its sum is ``l = sum_j exp(x_j - c) + exp(s - c)``.  As c does not depend on j,
+
+    sum_j exp(x_j - c) * w_j  =  exp(m - c) * sum_j exp(x_j - m) * w_j
+
+for the sum of exponentials (w = 1) and for that of values.  The factor is at most 1, as c is at least m.
+What is left is a softmax's exponentials, which run on line.  In a row whose scores are all -inf, exp(x - m)
+is NaN and exp(x - c) is 0 if s is finite, so that the sum is taken to be 0.  If s is infinite there, what is
+divided by l is NaN.
+"""
+
+import math
+
+from ...compiler.ir.defining import defining_op
+from ...compiler.ir.kernel import Kernel, over, string
+from ...compiler.mlir import arith, ir
+from ..kernels.expectations import factors_of, made
+
+_EQUAL = 1
+
+
+def subtract_maxima(func: ir.Operation) -> None:
+    """Makes ``exp(x - c)`` of a row, which sums and the last product of a kernel add up, ``exp(x - m)``.
+    Nothing changes where c is m, is not known to be at least m, or where something else reads it.
+    """
+    kernel = Kernel.of(func)
+    if len(kernel.products) < 2:
+        return
+    last, columns = kernel.products[-1], {*over(kernel.products[-1])}
+    for power in [op for op in kernel.op_dims if op.name == "math.exp"]:
+        difference = defining_op(power.operands[0], "arith.subf")
+        if difference is None:
+            continue
+        x, c = difference.operands
+        top = _maximum(c, x, columns)
+        if top is None or c == top or kernel.value_dims.get(c, columns) & columns:
+            continue
+        readers = {use.owner.operation for use in power.results[0].uses}
+        sums = [op for op in readers if _reduces(op, "sum", columns)]
+        others = readers - {*sums}
+        signs = [[f.sign for f in factors_of(v) if f.value == power.results[0]] for v in last.operands]
+        if others and (len(others) > 1 or sorted(signs) != [[], [1]]):
+            continue
+        with ir.InsertionPoint(power), power.location:
+            new = ir.Operation.create("math.exp", [x.type], [made("arith.subf", x, top)]).results[0]
+        power.results[0].replace_all_uses_with(new)
+        for op in [*sums, *([last] if others else [])]:
+            _scale(op, top, c)
+
+
+def _maximum(c: ir.Value, x: ir.Value, columns: set[str]) -> ir.Value | None:
+    """The maximum of x over columns, if c is a tree of maxima that it is part of."""
+    pending = [c]
+    while pending:
+        value = pending.pop()
+        top = defining_op(value, "fuse.reduce")
+        if top is not None and top.operands[0] == x and _reduces(top, "max", columns):
+            return value
+        larger = defining_op(value, "arith.maximumf")
+        pending += [] if larger is None else list(larger.operands)
+    return None
+
+
+def _reduces(op: ir.Operation, kind: str, columns: set[str]) -> bool:
+    return op.name == "fuse.reduce" and string(op.attributes["kind"]) == kind and {*over(op)} == columns
+
+
+def _scale(total: ir.Operation, top: ir.Value, c: ir.Value) -> None:
+    """Multiplies a sum by exp(top - c), behind it.  Where top is -inf it is c - c: 0 where c is finite."""
+    value = total.results[0]
+    readers = [(use.owner.operation, use.operand_number) for use in value.uses]
+    with ir.InsertionPoint.after(total), total.location:
+        factor = ir.Operation.create("math.exp", [value.type], [made("arith.subf", top, c)]).results[0]
+        lowest = arith.constant(value.type, -math.inf)
+        i1 = ir.IntegerType.get_signless(1)
+        predicate = {"predicate": ir.IntegerAttr.get(ir.IntegerType.get_signless(64), _EQUAL)}
+        empty = ir.Operation.create("arith.cmpf", [i1], [top, lowest], predicate).results[0]
+        none = made("arith.subf", c, c)
+        kept = ir.Operation.create("arith.select", [value.type], [empty, none, value]).results[0]
+        scaled = made("arith.mulf", kept, factor)
+    for reader, number in readers:
+        reader.operands[number] = scaled
+
+
+__all__ = ["subtract_maxima"]

@@ -1,0 +1,1 @@
+"""Passes that cut kernels into tiles, write tile code, and hand it to Triton."""
