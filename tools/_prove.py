@@ -242,6 +242,12 @@ def _graphs(subject: Subject) -> Iterator[Change]:
         else:
             continue
         yield Change("graph", f"the op of {node.name}", graph=(gm, subject.inputs))
+    for number, node in enumerate(nodes):
+        where = next((n for n, arg in enumerate(node.args) if type(arg) in (int, float)), None)
+        if node.op in ("call_function", "call_method") and where is not None:
+            gm = copy.deepcopy(subject.gm)
+            list(gm.graph.nodes)[number].update_arg(where, node.args[where] + 1)
+            yield Change("graph", f"the number {node.args[where]} of {node.name}", graph=(gm, subject.inputs))
     for number, node in enumerate(subject.gm.graph.find_nodes(op="placeholder")):
         for what, value in _other_tensors(node.meta.get("val", node.meta.get("example_value"))):
             gm = copy.deepcopy(subject.gm)

@@ -5,7 +5,9 @@ import re
 import pytest
 from terminal import on_terminal
 
-from fuse_mlir.compiler.report import progress
+from fuse_mlir.compiler.base import timing
+from fuse_mlir.compiler.base.options import Options
+from fuse_mlir.compiler.report import progress, watching
 
 #: A program of stages, without torch: the time that they take is not waited for.
 PROGRAM = """
@@ -59,6 +61,15 @@ def test_a_terminal_gets_a_line_that_goes_away_and_a_summary() -> None:
 )
 def test_nobody_looks(after: float, environment: dict[str, str]) -> None:
     assert shown(after, 0.1, **environment).split() == ["the", "program", "goes", "on"]
+
+
+def test_an_option_turns_it_off(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(progress, "wanted", lambda: True)
+    before = [*timing.WATCHERS]
+    for on in (True, False):
+        watching.watch_stages(Options.of({"progress": on}))
+        assert any(isinstance(watcher, progress.ProgressReport) for watcher in timing.WATCHERS) is on
+    timing.WATCHERS[:] = before
 
 
 def test_a_log_gets_nothing(capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:

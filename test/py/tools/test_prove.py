@@ -42,6 +42,8 @@ def test_every_change_of_an_input_is_a_miss(script, capsys) -> None:
     assert "miss captured: torch's switches: grad mode\n" in said
     assert "miss inference: graph: the stride of arg0_1\n" in said
     assert "miss inference: graph: the op of exp\n" in said
+    for graph in ("captured", "inference"):
+        assert f"miss {graph}: graph: the number 2 of mul\n" in said
 
 
 @pytest.mark.parametrize(

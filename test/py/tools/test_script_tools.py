@@ -153,6 +153,17 @@ def test_minify_keeps_the_op_that_fails_and_the_options(tool, tmp_path, monkeypa
     runpy.run_path(str(script), run_name="__main__")
 
 
+def test_minify_keeps_the_op_that_a_pass_fails_on(tool, tmp_path, monkeypatch) -> None:
+    def fail(self: object, module: ir.Module, *_: object) -> None:
+        if "@exp" in str(module):
+            raise KeyError("d7")
+
+    monkeypatch.setattr(DuplicateCheap, "run_with", fail)
+    code, said = tool(_minify.main)
+    assert code == 1 and "of exp it still raises KeyError: 'd7'" in said, said
+    assert (tmp_path / "out" / "minified.py").read_text().count("torch.ops.") == 1
+
+
 def test_nothing_fails_and_nothing_is_written(tool, tmp_path) -> None:
     for main in (_bisect.main, _minify.main):
         code, said = tool(main)
