@@ -110,7 +110,9 @@ class Body:
             guard = self.binary("arith.andi", guard, extra, op.location)
         if source is None:
             taken = [guard if i == 1 else values[o] for i, o in enumerate(operands)]
-            return self.copy(op, "fuse.load", instance, taken, known).results[0]
+            new = self.copy(op, "fuse.load", instance, taken, known)
+            self.meet(new, index, position)
+            return new.results[0]
         self.guards[index, position] = guard
         for number, operand in enumerate(operands[_WITHOUT_INDICES:]):
             self.indices[LoadedIndex(index, position, number)] = values[operand]
@@ -132,6 +134,17 @@ class Body:
             "arith.select", [value.type], [guard, value, other], loc=op.location, ip=self.ip
         )
         return self.note(select).results[0]
+
+    def meet(self, load: ir.Operation, index: int, position: int) -> None:
+        """Moves a load to where the group reads the tensor anyway, if that is the same place wherever the
+        value is needed, and inside of the tensor everywhere.
+        """
+        at = self.plan.meeting(index, position)
+        if at is None or {s for e in at for s in e.symbols()} != _named(load.attributes, "at"):
+            return
+        facts, sizes = self.plan.facts, TensorSpec.of(load.operands[0].type).sizes
+        if all(facts.nonnegative(e) and facts.less(e, n) for e, n in zip(at, sizes, strict=True)):
+            load.attributes["at"] = text_list(at)
 
     def once_a_row(self, op: ir.Operation, instance: Instance, guard: ir.Value, extra: ir.Value) -> bool:
         """Whether a load of an inlined instance may run where the instance is not wanted (``extra`` is false

@@ -36,7 +36,8 @@ class MaterializeFusion(AnalysisPass):
     value that is stored there, ``select``ed by the load's guard.  Where the load may lie outside of the
     tensor, its guard is ANDed into the guards of the copied loads.  It is not ANDed into that of a load
     which lacks dims of the guard and stays inside of its tensor: the index of a row that is looked up for a
-    piece of a concatenation is loaded, and asserted, once for the row.  A store stays only if something
+    piece of a concatenation is loaded, and asserted, once for the row.  A load that is where the group reads
+    the tensor anyway, wherever its value is needed, is put there.  A store stays only if something
     outside the group uses the tensor or owns its storage.  Groups are scheduled in the order of their first
     calls, each after all that it depends on, so operations may move.
 

@@ -208,11 +208,12 @@ class _Planner:
 
     def zeros_of(self, number: int, readers: Sequence[Reader]) -> tuple[Expr, ...]:
         """What is 0 wherever one of the readers needs a member.  One that reduces, asserts or is stored is
-        needed at all its points.
+        needed at all its points, and so is one that looks up: an index that is not needed may lie outside.
         """
         member = self.members[number]
         summary = member.summary
-        if summary.crossings or summary.asserts or not self.escaping.isdisjoint(member.results):
+        everywhere = summary.crossings or summary.asserts or any(read.indirect for read in summary.reads)
+        if everywhere or not self.escaping.isdisjoint(member.results):
             return ()
         first, *others = [self.zeros(reader.instance, reader.position) for reader in readers]
         return tuple(e for e in first if all(e in other for other in others))

@@ -156,6 +156,32 @@ class FusionPlan:
         """An access's coordinates over the dims of the space."""
         return placed(access.coords, items(instance.dims), self.facts)
 
+    def meeting(self, index: int, position: int) -> tuple[Expr, ...] | None:
+        """The coordinates of another read of the same tensor, if a read of an instance is there wherever its
+        value is needed; None if it is at no other, or already there.
+        """
+        instance = self.instances[index]
+        member = self.members[instance.member]
+        read = member.summary.reads[position]
+        zeros = instance.zeros + placed(read.zeros, items(instance.dims), self.facts)
+        if not zeros or read.indirect:
+            return None
+        coords = self.coords(instance, read)
+        moved = placed(coords, (), self.facts.where(zeros))
+        others = self.outer_reads.get(member.operands[read.argument], frozenset())
+        return moved if moved != coords and moved in others else None
+
+    @cached_property
+    def outer_reads(self) -> Mapping[int, frozenset[tuple[Expr, ...]]]:
+        """The coordinates at which each value from outside is read, without those at loaded indices."""
+        found: dict[int, set[tuple[Expr, ...]]] = {}
+        for instance in self.instances:
+            member = self.members[instance.member]
+            for position, read in enumerate(member.summary.reads):
+                if position not in instance.sources and not read.indirect:
+                    found.setdefault(member.operands[read.argument], set()).add(self.coords(instance, read))
+        return {value: frozenset(coords) for value, coords in found.items()}
+
     def of(self, members: Sequence[Member]) -> "FusionPlan":
         """The same plan for other members of the same form.  Both share the instances, which are
         immutable.
