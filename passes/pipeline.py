@@ -6,6 +6,7 @@ graphs (``compiler/rewrites/stages.py``).
 """
 
 from collections.abc import Callable
+from dataclasses import replace
 from enum import Enum
 
 from ..compiler.base.dataclass import dataclass
@@ -112,6 +113,13 @@ def switched_on(settings: Settings) -> frozenset[PassSwitch]:
     return frozenset(switch for switch, on in holds.items() if on)
 
 
+def _choose_libraries(settings: Settings) -> Pass:
+    """Without ``unpack-dots``, weights that are made of bytes are as others."""
+    chosen = ChooseLibraries(settings.hardware, settings.products)
+    unpacks = PassSwitch.FLOAT32 in switched_on(settings)
+    return chosen if unpacks else replace(chosen, packed_rows=chosen.max_rows)
+
+
 @dataclass(frozen=True)
 class PassStep:
     """A pass, or what makes it of the settings; the reason why it runs there; what switches it on, if it does
@@ -163,7 +171,7 @@ PREPARE = PassStage(
             "a sum in place costs nothing: no kernel saves it",
             PassSwitch.LIBRARIES,
         ),
-        PassStep(lambda s: ChooseLibraries(s.hardware, s.products), "a product that is a kernel can fuse"),
+        PassStep(_choose_libraries, "a product that is a kernel can fuse"),
         PassStep(lambda s: AddProductsInPlace(s.sums), "a product that stays a call can still save its sum"),
         PassStep(DeduplicateCalls(), "equal work once, before fusion copies it into kernels"),
         PassStep(FoldViews(), "kernels read roots directly, so producers and consumers meet"),

@@ -112,7 +112,8 @@ class WalkRates:
 class FewRowRates:
     """Products of few rows.  ``kernel``: that multiplies and adds, with one row; ``row_bandwidth``: what each
     further row costs of its bandwidth; ``weight_slots``, ``row_slots``: issue slots for each weight, and
-    for each row of it.  ``tensor_cores``: whose weights tensor cores multiply as they are.  ``call``: of a
+    for each row of it.  ``tensor_cores``: whose weights tensor cores multiply as they are;
+    ``packed_slots``: issue slots for each weight that they multiply as bytes hold it.  ``call``: of a
     library.
     """
 
@@ -120,6 +121,7 @@ class FewRowRates:
     row_bandwidth: float
     weight_slots: float
     row_slots: float
+    packed_slots: float
     tensor_cores: Regime
     call: Regime
 

@@ -87,6 +87,9 @@ class ChooseLibraries(AnalysisPass):
     kernel with at most 4 rows where it is estimated to take at most half of the time of the call and of what
     widens them: nothing was fitted to such kernels, but the call moves five times the bytes.
 
+    Weights that are made of bytes, and lie along what is summed, become a kernel with at most ``packed_rows``
+    rows, as ``unpack-dots`` leaves little to compute for each.
+
     On a GPU, ``auto`` makes kernels of all products that sum at most 4 elements, of any sizes and types (rule
     ``short``): transforms of points and colours, products of small matrices, outer products.  Such a product
     is pointwise work (``unroll-reductions``), bound by bytes, and fuses like it.
@@ -121,6 +124,7 @@ class ChooseLibraries(AnalysisPass):
     hardware: str = "generic"
     products: Products = "auto"
     max_rows: Count = 4
+    packed_rows: Count = 16
     tensor_cores: Literal["none", "all"] = "all"
 
     def run_with(self, module: ir.Module, remarks: Remarks, analyses: AnalysisManager) -> None:
@@ -130,7 +134,15 @@ class ChooseLibraries(AnalysisPass):
             return
         around = Surroundings(program.functions, hints_of(program.main))
         symbols, known = program.symbols(), program.facts()
-        offers = Offers(around, known, hardware, self.products, self.max_rows, self.tensor_cores == "all")
+        offers = Offers(
+            around,
+            known,
+            hardware,
+            self.products,
+            self.max_rows,
+            self.packed_rows,
+            self.tensor_cores == "all",
+        )
         calls = list(program.calls())
         read = [self._product(call, program) for call in calls]
         chained = offers.chained(p for p in read if isinstance(p, Product))

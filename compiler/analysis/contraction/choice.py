@@ -54,8 +54,8 @@ class Decision:
 
 @dataclass(frozen=True)
 class Offers:
-    """Which calls become kernels before fusion.  ``products``, ``max_rows``, ``tensor_cores``: as
-    ``choose-libraries`` takes them.  ``known``: what ``@main`` says of its symbols.
+    """Which calls become kernels before fusion.  ``products``, ``max_rows``, ``packed_rows``,
+    ``tensor_cores``: as ``choose-libraries`` takes them.  ``known``: what ``@main`` says of its symbols.
     """
 
     around: Surroundings
@@ -63,6 +63,7 @@ class Offers:
     hardware: Hardware
     products: Products
     max_rows: int
+    packed_rows: int
     tensor_cores: bool
 
     def chained(self, products: Iterable[Product]) -> dict[ir.Value, ChainCost]:
@@ -91,7 +92,11 @@ class Offers:
         if product.is_short and self.products == "auto":
             return Decision(True, "short", more={"summed": product.size("summed").constant or 0})
         around, hardware = self.around, self.hardware
-        cost, few = around.cost(product), FewRows.of(product, self.max_rows, around.hints)
+        cost = around.cost(product)
+        if self.packed_rows <= self.max_rows:
+            cost = replace(cost, packed=False)
+        most = self.packed_rows if cost.packed else self.max_rows
+        few = FewRows.of(product, most, around.hints, cost.packed)
         tiled = plan = plan_of(product, cost, around.hints, hardware)
         reason = None
         if plan.small and (self.tensor_cores or not plan.small_on_tensor_cores):

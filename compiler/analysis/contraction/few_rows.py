@@ -15,7 +15,7 @@ from ...cost.hardware import Hardware
 from ...cost.work import Work
 from ...ir.sizes import estimate
 from .product import Product
-from .tensor_cores import multiplies
+from .tensor_cores import multiplies, multiplies_packed
 
 #: Types that were measured.
 _FLOATS = ("bf16", "f16", "f32")
@@ -41,20 +41,25 @@ class FewRows:
     """A product of few rows with weights: the larger factor, which may be activations.
 
     ``rows``: how many; ``weights``: elements of the larger factor; ``multiplied``: whether tensor cores
-    multiply them, if the kernel reads them as they are.
+    multiply them, if the kernel reads them as they are; ``packed``: whether they do where weights are made of
+    bytes (``unpack-dots``).
     """
 
     rows: int
     weights: int
     multiplied: bool = False
+    packed: bool = False
 
     @staticmethod
-    def of_sizes(rows: int, others: int, summed: int, element: str) -> "FewRows":
-        """Of ``rows`` rows times ``others`` rows of ``summed`` weights."""
-        return FewRows(rows, summed * others, multiplies(rows, others, summed, element))
+    def of_sizes(rows: int, others: int, summed: int, element: str, packed: bool = False) -> "FewRows":
+        """Of ``rows`` rows times ``others`` rows of ``summed`` weights, which may be ``packed``."""
+        sizes = rows, others, summed, element
+        return FewRows(rows, summed * others, multiplies(*sizes), packed and multiplies_packed(*sizes))
 
     @staticmethod
-    def of(product: Product, most: int, hints: Mapping[str, int]) -> "FewRows | Unmeasured":
+    def of(
+        product: Product, most: int, hints: Mapping[str, int], packed: bool = False
+    ) -> "FewRows | Unmeasured":
         """The product of two matrices as one of at most ``most`` rows, or why it is none.
 
         How many rows of weights there are may be unknown: both figures grow with them alike, so that the hint
@@ -83,11 +88,14 @@ class FewRows:
             return Unmeasured("strides", "the weights do not lie along the dim that is summed")
         if weights.strides[1 - along].constant is None:
             return Unmeasured("strides", "the distance between rows of weights is not known when compiling")
-        return FewRows.of_sizes(rows, others, k, left.element)
+        return FewRows.of_sizes(rows, others, k, left.element, packed)
 
     def as_kernel(self, hardware: Hardware, moved: int, widened: bool) -> float:
         """As a kernel that moves ``moved`` bytes.  ``widened``: it makes the weights of fewer bytes."""
         rates = hardware.rates.few_rows
+        if self.packed:
+            work = Work(moved, slots=self.weights * rates.packed_slots, launches=1)
+            return microseconds(work, hardware, rates.tensor_cores)
         if self.multiplied and not widened:
             return microseconds(Work(moved, launches=1), hardware, rates.tensor_cores)
         slots = self.weights * (rates.weight_slots + rates.row_slots * self.rows)

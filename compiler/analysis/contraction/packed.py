@@ -13,7 +13,7 @@ from ..kernel.shape import KernelShape
 #: Most values that a weight is made of, one after the other.
 _MOST_VALUES = 64
 #: Most numbers in a byte.
-_MOST_PARTS = 4
+MOST_PARTS = 4
 #: Bytes of a group of weights that share a scale.
 _GROUPS = range(16, 257)
 
@@ -50,7 +50,7 @@ def bytes_of(shape: KernelShape, value: ir.Value) -> Access | None:
     beside = [shape.kernel.op_dims[a.op] for a in found if a != access]
     parts = parts_of(shape, value, access)
     fits = along is not None and all(shape.kernel.dims[d].constant for d in parts)
-    fits = fits and shape.points(parts) <= _MOST_PARTS
+    fits = fits and shape.points(parts) <= MOST_PARTS
     return access if fits and all(d < dims and along not in d for d in beside) else None
 
 

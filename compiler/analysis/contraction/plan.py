@@ -22,7 +22,7 @@ from . import roofline, small
 from .few_rows import FewRows
 from .product import Product
 from .surroundings import Moved
-from .tensor_cores import FEW
+from .tensor_cores import FEW, FEW_OF_PACKED, LEAST_WEIGHTS
 from .tiles import Blocks, ProductForm, blocks_for
 
 
@@ -56,8 +56,9 @@ class ContractionPlan:
     def few(self) -> FewRows | None:
         """The product as one of few rows; None for others."""
         form, (rows, columns) = self.form, sorted((self.form.m, self.form.n))
-        few = form.batch == 1 and rows <= FEW and not self.small
-        return FewRows.of_sizes(rows, columns, form.k, form.element) if few else None
+        most = FEW_OF_PACKED if form.packed and columns >= LEAST_WEIGHTS else FEW
+        few = form.batch == 1 and rows <= most and not self.small
+        return FewRows.of_sizes(rows, columns, form.k, form.element, form.packed) if few else None
 
     def margin(self, moved: Moved) -> float:
         """The part of the library's time that a kernel is to take at most."""
@@ -122,6 +123,12 @@ def _streams(product: Product) -> bool:
     return plain and all(streams(product.specs[role]) for role in ("left", "right", "result"))
 
 
+def _lies_along_sum(product: Product, larger: str) -> bool:
+    """Whether the larger factor of a product of two matrices does."""
+    plain = (product.dims["left"], product.dims["right"]) == ("mk", "kn")
+    return plain and product.specs[larger].strides[larger == "left"].constant == 1
+
+
 def plan_of(
     product: Product, moved: Moved, hints: Mapping[str, int], hardware: Hardware, rows: int | None = None
 ) -> ContractionPlan:
@@ -144,5 +151,6 @@ def plan_of(
         images=product.is_of_images,
         turned=product.is_turned,
         fast_accum=product.fast_accum,
+        packed=moved.packed and _lies_along_sum(product, larger="left" if m > n else "right"),
     )
     return contraction_plan(form, hardware)

@@ -13,11 +13,14 @@ from ...ir.storage import callee_name
 from ...ir.views import root_of, users_of
 from ...mlir import ir
 from ..kernel.concatenation import concatenation
+from .packed import MOST_PARTS
 from .product import Product
 from .slots import slots_of
 from .tiles import LARGEST_BLOCK
 
 _FACTORS = ("left", "right")
+#: Operands of a load at no computed index: a tensor, a guard, and what is read where that is false.
+_PLAIN_LOAD = 3
 #: Issue slots of casts.
 _CASTS = 2
 
@@ -34,7 +37,8 @@ class Moved:
     ``reduced``: whether more than casts lies between what another kernel makes and a factor.  ``border``:
     tensors that are concatenated to a factor have multiples of so many elements, 0 where none are; 1 where a
     kernel makes one of them, and so selects values instead of addresses.  ``behind``: what is computed of the
-    result.
+    result.  ``packed``: whether a factor is made of bytes that hold one to four numbers each, and of less
+    beside.
     """
 
     fused_bytes: int
@@ -47,6 +51,7 @@ class Moved:
     reduced: bool = False
     border: int = 0
     behind: "Behind | None" = None
+    packed: bool = False
 
 
 @dataclass(frozen=True)
@@ -67,10 +72,13 @@ class Behind:
 
 
 class _Body(NamedTuple):
-    """The names of the operations of a kernel, and their issue slots for each of its points."""
+    """The names of the operations of a kernel, their issue slots for each of its points, and whether it looks
+    something up, at an index that it computes.
+    """
 
     names: frozenset[str]
     slots: int
+    looks_up: bool
 
 
 @dataclass
@@ -117,7 +125,7 @@ class Surroundings:
         """Of a product."""
         result = self._size(product.specs["result"])
         fused, call, launches, own, widened = result, result, 1, result, False
-        front, reduced, border, slots = 0, False, 0, dict[str, int]()
+        front, reduced, border, slots, packed = 0, False, 0, dict[str, int](), False
         copied = product.copied
         for operand, spec in product.reads:
             size, (made, sources) = self._size(spec), self.made_of(operand)
@@ -142,6 +150,7 @@ class Surroundings:
             slots.update(dict.fromkeys(roles, made_slots))
             launches += 1
             widened |= bool(roles) and read < size
+            packed |= bool(roles) and self._is_packed(operand, made, sources)
         readers = [self.joins(user) for user in users_of(product.result)]
         behind = self._behind(product.result, not all(readers)) if any(readers) else None
         if behind is not None:
@@ -153,7 +162,18 @@ class Surroundings:
                 call += result
             if behind.kept:
                 fused += result
-        return Moved(fused, call + front, launches, own, widened, slots, front, reduced, border, behind)
+        return Moved(
+            fused, call + front, launches, own, widened, slots, front, reduced, border, behind, packed
+        )
+
+    def _is_packed(self, factor: ir.Value, made: list[ir.Operation], sources: list[ir.Value]) -> bool:
+        """Whether ``made`` compute a factor of bytes, as ``Moved`` says."""
+        largest = max(sources, key=self.bytes_of)
+        beside = sum(map(self.bytes_of, sources)) - self.bytes_of(largest)
+        numbers = self.elements_of(factor) / max(1, self.elements_of(largest))
+        fits = 1 <= numbers <= MOST_PARTS and 2 * beside <= self.bytes_of(largest)
+        of_bytes = TensorSpec.of(largest.type).element in ("i8", "ui8")
+        return fits and of_bytes and not any(self._body(call).looks_up for call in made)
 
     def made_of(self, value: ir.Value) -> tuple[list[ir.Operation], list[ir.Value]]:
         """The calls whose kernels compute ``value`` in the kernel of a product that reads it, and what is
@@ -254,7 +274,8 @@ class Surroundings:
         if known is None:
             blocks = self.functions[name].regions[0].blocks
             ops = [op.operation for op in blocks[0].operations] if len(blocks) else []
-            known = _Body(frozenset([op.name for op in ops]), sum(map(slots_of, ops)))
+            looks_up = any(op.name == "fuse.load" and len(op.operands) > _PLAIN_LOAD for op in ops)
+            known = _Body(frozenset([op.name for op in ops]), sum(map(slots_of, ops)), looks_up)
             self._bodies[name] = known
         return known
 

@@ -10,7 +10,7 @@ from ...ir.kernel import Access, over
 from ...mlir import ir
 from ..kernel.shape import KernelShape
 from .few_row_blocks import STEP_BYTES
-from .packed import bytes_of
+from .packed import MOST_PARTS, bytes_of
 
 #: Up to so many rows, or columns, bytes bound a product, and multiplying and adding keeps up with them.
 FEW = 4
@@ -18,7 +18,8 @@ FEW = 4
 #: each of 2 to 16 rows that was measured times int8, and 4 rows times 16 bits.
 _ROWS = {1: range(2, 17), 2: range(3, 5)}
 #: The same for weights that are made of bytes.
-_ROWS_OF_PACKED = range(1, 17)
+FEW_OF_PACKED = 16
+_ROWS_OF_PACKED = range(1, FEW_OF_PACKED + 1)
 #: Rows of weights from which on programs suffice: a program takes 16 of them or more.
 LEAST_WEIGHTS = 1024
 #: So many products of few rows share the shared memory of a kernel.
@@ -48,6 +49,12 @@ def multiplies(rows: int, others: int, summed: int, element: str) -> bool:
     """
     fits = rows in _ROWS[2] and _fit(others, summed, 2)
     return element in _CASTS and fits and summed * 2 % _VECTOR == 0
+
+
+def multiplies_packed(rows: int, others: int, summed: int, element: str) -> bool:
+    """The same of weights that are made of bytes, of four numbers at most."""
+    fits = rows in _ROWS_OF_PACKED and _fit(others, summed // MOST_PARTS, 1)
+    return element in _CASTS and fits and summed % (_VECTOR * MOST_PARTS) == 0
 
 
 def _fit(others: int, summed: int, element_bytes: int) -> bool:

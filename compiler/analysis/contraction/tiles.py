@@ -68,7 +68,8 @@ class ProductForm:
     the result.  ``border``: tensors that are concatenated to an operand have multiples of so many summed
     elements; 0: none are.  ``images``: whether the left factor is images, whose points are the rows.
     ``turned``: whether the right factor does not lie along its columns; of a matrix times a vector, whether
-    the matrix does not lie along the sum.  ``fast_accum``: of all products, see ``fuse.dot``.
+    the matrix does not lie along the sum.  ``fast_accum``: of all products, see ``fuse.dot``.  ``packed``: as
+    ``Moved`` says.
     """
 
     m: int
@@ -89,6 +90,7 @@ class ProductForm:
     images: bool = False
     turned: bool = False
     fast_accum: bool = False
+    packed: bool = False
 
     @property
     def on_tensor_cores(self) -> bool:

@@ -25,6 +25,7 @@ from ..rates import (
 )
 
 #: 1 to 4 rows with 117 MB and 1.05 GB of weights in bf16, and with 59 MB in int8.
+_PACKED = RateSource("int4 weights by hand, instructions of the loop", "H200", "2026-11-28")
 _CONTRACTIONS = RateSource("suite contractions: few rows", "H200", "2026-11-23")
 #: 16 and 64 rows of weights that the L2 cache does not hold.
 _ROWS = RateSource("suite contractions: 16 and 64 rows", "H200", "2026-11-23", 0.06)
@@ -84,6 +85,7 @@ _FEW_ROWS = FewRowRates(
     row_bandwidth=_part(0.04, _CONTRACTIONS),
     weight_slots=Rate(4.0, "slots/weight", _CONTRACTIONS),
     row_slots=Rate(3.4, "slots/weight and row", _CONTRACTIONS),
+    packed_slots=Rate(2.3, "slots/weight", _PACKED),
     tensor_cores=Regime(HIDING, bandwidth=_part(0.963, _CONTRACTIONS), starts=_us(4.6, _CONTRACTIONS)),
     call=Regime(HIDING, bandwidth=_part(0.944, _CONTRACTIONS), starts=_us(7.3, _CONTRACTIONS)),
 )
