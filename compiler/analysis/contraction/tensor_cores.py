@@ -89,10 +89,10 @@ def weights_of(shape: KernelShape, op: ir.Operation, weights: ir.Value | None = 
     other products.  *Weights* are the larger factor here, which may be activations.
 
     They are loaded as bf16 or f16, or as int8 that is cast to these, or as uint8 that is cast to f16; or they
-    are made of bytes otherwise (``bytes_of``), and multiplied by one row, too.  Each is loaded for one point,
-    or several numbers are one byte.  At least 1024 rows of them lie along what is summed, start at multiples
-    of 16 bytes and have 128 bytes or more.  To multiply and add instead takes an instruction for each weight
-    and row, and more for widening.
+    are made of bytes otherwise (``bytes_of``), or groups of bytes share a scale, and one row is multiplied,
+    too.  Each is loaded for one point, or several numbers are one byte.  At least 1024 rows of them lie along
+    what is summed, start at multiples of 16 bytes and have 128 bytes or more.  To multiply and add instead
+    takes an instruction for each weight and row, and more for widening.
 
     ``weights``: instead of the larger factor, which is these times a scale.
     """
@@ -104,9 +104,11 @@ def weights_of(shape: KernelShape, op: ir.Operation, weights: ir.Value | None = 
         return None
     access, plain = loaded
     spec, bound = shape.kernel.spec(access.argument), shape.bound(tuple(few))
-    wanted = _ROWS[spec.element_bytes] if plain else _ROWS_OF_PACKED
+    groups = _groups(shape, op)
+    of_bytes = not plain or (spec.element_bytes == 1 and (groups or weights is not None))
+    wanted = _ROWS_OF_PACKED if of_bytes else _ROWS[spec.element_bytes]
     rows, dims = shape.points(tuple(few)), shape.kernel.op_dims[access.op]
-    length = shape.points(tuple(d for d in (*over(op), *_groups(shape, op)) if d in dims))
+    length = shape.points(tuple(d for d in (*over(op), *groups) if d in dims))
     fits = (
         rows in wanted and bound in wanted and _fit(shape.points(tuple(others)), length, spec.element_bytes)
     )
@@ -176,7 +178,7 @@ def alone(shape: KernelShape, scaled: Mapping[ir.Operation, ir.Value] = MappingP
         return False
     weights = {op: scaled.get(op, op.operands[larger_factor(shape, op)]) for op in products}
     loaded = {found[0].op for value in weights.values() if (found := _loaded(shape, value)) is not None}
-    return len(loaded) <= _MOST_PRODUCTS and all(weights_of(shape, *made) for made in weights.items())
+    return len(loaded) <= _MOST_PRODUCTS and all(weights_of(shape, op, scaled.get(op)) for op in products)
 
 
 def _scores(shape: KernelShape) -> bool:

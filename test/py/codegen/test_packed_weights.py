@@ -61,7 +61,8 @@ def numbers(case: str) -> list[Tensor]:
     torch.manual_seed(len(case))
     packed = torch.randint(0, 256, (1030, 256), dtype=torch.uint8)
     scale = torch.rand(1030, 4).bfloat16()
-    x = torch.randn({"one row": 1, "sixteen rows": 16, "a batch": 2}.get(case, 3), 512).bfloat16()
+    rows = {"one row": 1, "bytes": 1, "sixteen rows": 16, "a batch": 2}.get(case, 3)
+    x = torch.randn(rows, 512).bfloat16()
     match case:
         case "zero points":
             return [x.half(), packed, scale.half(), torch.randint(0, 16, (1030, 4), dtype=torch.uint8)]
