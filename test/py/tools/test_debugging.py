@@ -54,6 +54,8 @@ def shown(monkeypatch, capsys, tmp_path) -> Callable[[str], str]:
                 runpy.run_path(words[1], run_name="__main__")
         finally:
             torch._logging.set_logs()
+            if logs is not None:
+                logging.getLogger(logs).handlers.clear()  # torch leaves its own there
         said = capsys.readouterr()
         return printed((said.out + said.err).replace(f"{tmp_path}{os.sep}", ""))
 
