@@ -103,6 +103,16 @@ function beside(graph, places, linesAt) {
     if (row) lightUp(box, row.dataset.place ? [row.dataset.place] : (row.dataset.places || "").split("\n"));
   };
   box.addEventListener("mouseover", follow);
-  box.addEventListener("focusin", follow);
+  // who chooses a line sees what belongs to it in the other pane
+  const reveal = event => {
+    follow(event);
+    const from = event.target.closest(".source, .ir");
+    for (const pane of box.querySelectorAll(".source, .ir")) {
+      const first = pane !== from && pane.querySelector(".lit");
+      if (first) pane.scrollTop = first.offsetTop - pane.offsetTop - pane.clientHeight / 3;
+    }
+  };
+  box.addEventListener("focusin", reveal);
+  box.addEventListener("click", reveal);
   return box;
 }

@@ -49,7 +49,10 @@ def function_texts(module: ir.Module, prefix: str = "", *, locations: bool = Fal
         parts = [function]
         if "fuse.launch" in function.attributes:
             parts.append(tiled[ir.FlatSymbolRefAttr(function.attributes["fuse.launch"]).value])
-        texts[prefix + name] = "\n".join(part.get_asm(enable_debug_info=locations) for part in parts)
+        # in local scope: else each text takes a walk over the whole module
+        texts[prefix + name] = "\n".join(
+            part.get_asm(enable_debug_info=locations, use_local_scope=True) for part in parts
+        )
     for name, inner in modules_in(module).items():
         texts |= function_texts(inner, f"{prefix}{name}.", locations=locations)
     return texts

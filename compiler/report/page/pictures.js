@@ -7,12 +7,15 @@ const OTHERS = "#888888";
 // is in a plot below; open: what a click on a box does.
 function plotOf(boxes, range, { height, unit, label, heights, open }) {
   const style = getComputedStyle(document.body), span = range.end - range.start;
+  const y_range = new Bokeh.Range1d({
+    start: Math.min(0, ...boxes.map(box => box.bottom)), end: boxes.length ? Math.max(0, ...boxes.map(box => box.top)) : 1,
+  });
   const columns = ["left", "right", "bottom", "top", "color", "name", "about"];
   const source = new Bokeh.ColumnDataSource({
     data: Object.fromEntries(columns.map(name => [name, boxes.map(box => box[name])])),
   });
   const plot = Bokeh.Plotting.figure({
-    height, x_range: range, x_axis_label: unit, sizing_mode: "stretch_width", tools: "xpan,xwheel_zoom,xbox_zoom,reset",
+    height, x_range: range, y_range, x_axis_label: unit, sizing_mode: "stretch_width", tools: "xpan,xwheel_zoom,xbox_zoom,reset",
     toolbar_location: "above", min_border_left: heights === undefined ? 10 : 70, min_border_right: 20, background_fill_color: null, border_fill_color: null, outline_line_color: null,
   });
   plot.toolbar.logo = null;

@@ -44,13 +44,16 @@ def test_what_is_drawn_is_what_is_held_and_what_took_time(browser, tmp_path, mon
 
 @pytest.mark.skipif(importlib.util.find_spec("bokeh") is None, reason="no bokeh: the extra 'dev' has it")
 def test_a_launch_in_the_picture_opens_and_the_flame_is_drawn_in_sight(browser, tmp_path):
-    with opened(browser, written(tmp_path, graph("forward", [10.0, 30.0]))) as page:
-        schedule, flame = page.locator(".picture").all()
+    nothing_held = graph("inference", [2.0], buffers=[])
+    nothing_held["launches"][0] |= {"reads": [], "writes": [], "us": None, "bytes": None}
+    with opened(browser, written(tmp_path, graph("forward", [10.0, 30.0]), nothing_held)) as page:
+        schedule, flame, *others = page.locator(".picture").all()
         schedule.locator("canvas").first.wait_for()
         box = schedule.locator(".bk-Figure").first.bounding_box()
         page.mouse.click(box["x"] + box["width"] * 0.75, box["y"] + 60)
         page.wait_for_selector("dialog[open]")
         assert page.inner_text("dialog h2") == "launch 1: kernel_1"
         page.keyboard.press("Escape")
-        flame.scroll_into_view_if_needed()
-        flame.locator("canvas").first.wait_for()
+        for other in (flame, *others):
+            other.scroll_into_view_if_needed()
+            other.locator("canvas").first.wait_for()
