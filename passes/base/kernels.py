@@ -1,4 +1,4 @@
-"""What several passes do to kernels: signatures, dims, values that vary along a dim.  Helpers, not a pass."""
+"""What several passes do to kernels: signatures, dims, values that vary along a dim.  Not a pass."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 

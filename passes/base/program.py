@@ -1,4 +1,4 @@
-"""``@main`` with its functions and calls: find, copy, name, redirect, erase.  Helpers, not a pass."""
+"""``@main`` with its functions and calls: find, copy, name, redirect, erase.  Not a pass."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import field

@@ -1,4 +1,4 @@
-"""Makes ``fuse.empty`` and ``fuse.view`` of sizes that are known while compiling.  Helpers, not a pass.
+"""Makes ``fuse.empty`` and ``fuse.view`` of sizes that are known while compiling.  Not a pass.
 
 Both stand at the current insertion point and have the current location.
 """

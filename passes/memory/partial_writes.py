@@ -1,5 +1,5 @@
 """Kernels that write a new value to a part of a tensor, and the old contents to the rest of it: which part
-that is, and a kernel that writes this part only.  Helpers, not a pass.
+that is, and a kernel that writes this part only.  Not a pass.
 """
 
 from collections.abc import Mapping, Sequence

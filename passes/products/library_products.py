@@ -1,4 +1,4 @@
-"""Calls of products of torch's libraries that a pass replaces by others.  Helpers, not a pass."""
+"""Calls of products of torch's libraries that a pass replaces by others.  Not a pass."""
 
 from collections.abc import Mapping, Sequence
 from typing import Literal

@@ -253,7 +253,8 @@ def test_a_product_that_spills_with_each_tile_is_the_librarys(compile_with) -> N
     assert (reviewed, spilled) == (["spilled"], [("missed", n) for n in (200, 192, 184, 176)])
     [choice] = graph.launches[0].choices
     assert (choice.rule, choice.nodes, choice.revocable) == ("spilled", ("mm",), False)
-    assert choice.kernel_us is not None and choice.call_us is not None
+    assert str(choice) == f"spilled: a kernel {choice.kernel_us} us, a call {choice.call_us} us"
+    assert str(choice) in graph.schedule_svg("h200")
 
 
 def test_no_remark_is_read(compile_with) -> None:
