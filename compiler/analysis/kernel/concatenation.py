@@ -11,7 +11,7 @@ from ...ir.layout import TensorSpec
 from ...mlir import ir
 from .conditions import bounds_where
 
-#: All that such a kernel is made of.
+#: All that a kernel of equal pieces is made of.
 _OPS = frozenset(
     {
         "arith.constant", "arith.cmpi", "arith.andi", "arith.select", "fuse.index", "fuse.load", "fuse.store",
@@ -85,10 +85,12 @@ def equal_pieces(kernel: ir.Operation) -> EqualPieces | None:
 
 
 def concatenation(kernel: ir.Operation) -> Concatenation | None:
-    """What a kernel concatenates, all of each tensor; None where it does anything else."""
+    """What a kernel concatenates, all of each tensor; None where it does anything else.  What it computes and
+    stores nowhere, such as the old values of a tensor that updates replace, does not count.
+    """
     body = [op.operation for op in kernel.regions[0].blocks[0].operations]
     stores = [op for op in body if op.name == "fuse.store"]
-    if len(stores) != 1 or any(op.name not in _OPS for op in body):
+    if len(stores) != 1 or any(op.name in ("fuse.device_assert", "cf.assert") for op in body):
         return None
     [store] = stores
     at = tuple(parse(text) for text in strings(store.attributes["at"]))

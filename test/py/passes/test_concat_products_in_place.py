@@ -63,6 +63,14 @@ def filled_columns(x, v, w):
     return y
 
 
+def replaced(x, v, w):
+    """The old values, which nothing reads, are not computed."""
+    y = v.softmax(-1)
+    y[:4] = x[:4] @ v
+    y[4:].copy_(x[4:] @ v)
+    return y
+
+
 FIRES = (
     beside,
     below,
@@ -73,6 +81,7 @@ FIRES = (
     of_what_stays,
     filled,
     filled_columns,
+    replaced,
 )
 
 
@@ -134,6 +143,14 @@ def filled_by_rows_and_columns(x, v, w):
     return y
 
 
+def replaced_but_asserted(x, v, w):
+    """The old values are looked up, which asserts."""
+    y = v[(x[:, 0] > 9).long()]
+    y[:4] = x[:4] @ v
+    y[4:].copy_(x[4:] @ v)
+    return y
+
+
 #: Concatenations that stay, and the rule that says why, of products alone.
 STAYS = {
     biased_beside: ["bias"],
@@ -147,6 +164,7 @@ STAYS = {
     filled_but_for_a_row: [],
     filled_twice: [],
     filled_by_rows_and_columns: [],
+    replaced_but_asserted: [],
 }
 
 
