@@ -52,7 +52,7 @@ class KeepFloat32(AnalysisPass):
     def run_with(self, module: ir.Module, remarks: Remarks, analyses: AnalysisManager) -> None:
         program = analyses.get(Program)
         for func in dict.fromkeys(kernel for _, kernel in program.kernel_calls()):
-            count = _widen(func)
+            count = widen(func)
             if count:
                 program.clean(func)
                 _say(
@@ -72,7 +72,7 @@ def _say(remarks: Remarks, func: ir.Operation, kind: str, rule: str, count: int,
     )
 
 
-def _widen(func: ir.Operation) -> int:
+def widen(func: ir.Operation) -> int:
     """Gives readers of rounded numbers those from before; how many roundings they read before."""
     before = _Before(coarse_values(func.regions[0].blocks[0]))
     for op in kernel_body(func):

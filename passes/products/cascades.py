@@ -76,12 +76,29 @@ def chain_of(graph: GroupGraph, last: int) -> tuple[int, ...] | NotOnline | None
     for node in sorted(before):
         if any(made_by.get(v) in chain for v in graph.deps.nodes[node].reads):
             chain.add(node)
+    chain |= _readers(graph, chain, last)
     if len(chain) > _MOST:
         return NotOnline("size", f"{len(chain)} calls are between its products, at most {_MOST} are fused")
     stranger = _between(graph, chain)
     if stranger is not None:
         return NotOnline("cycle", f"{graph.deps.nodes[stranger].name} has to run between its products")
     return tuple(sorted(chain))
+
+
+def _readers(graph: GroupGraph, chain: set[int], last: int) -> set[int]:
+    """The calls, behind the last product too, that read what a chain computes of each row and column: a sum
+    that divides the result, a logarithm of it that is stored.  What reads a reduction has rows alone.
+    """
+    found, pending = set[int](), [n for n in chain if n != last]
+    while pending:
+        node = pending.pop()
+        summary, results = graph.summaries[node], graph.deps.nodes[node].results
+        reduced = {d for c in summary.crossings for d in c.over if c.op != DOT}
+        for result in (results[w.result] for w in summary.writes if reduced <= w.dims):
+            more = {u for u in graph.deps.users[result] if u in graph.summaries} - chain - found
+            found |= more
+            pending += more
+    return found
 
 
 def _product(graph: GroupGraph, node: int) -> Crossing | None:

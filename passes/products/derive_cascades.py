@@ -26,6 +26,7 @@ from ..fusion.fusing import groups_of
 from ..fusion.group_kernel import group_kernel, plan_of_group
 from ..fusion.materialize_fusion import MaterializeFusion
 from ..kernels.combine_reductions import combine_softmax
+from ..kernels.keep_float32 import widen
 from ..pass_base import AnalysisPass, Numerics, hardware_of
 from .cascades import NotOnline, chain_of, derive, give_rows
 
@@ -130,6 +131,7 @@ class DeriveCascades(AnalysisPass):
         MaterializeFusion().run_with(module, remarks, analyses)
         for name in [n for n in program.functions if n not in before]:
             kernel = program.functions[name]
+            widen(kernel)
             derive(kernel, combine_softmax)
             kernel.attributes[LOOPED] = ir.UnitAttr.get()
             program.clean(kernel)
@@ -155,6 +157,7 @@ def _reason(
     trial = group_kernel(graph, plan, escaping, program.unique_name(_TRIAL), after, rewrites).kernel
     try:
         program.clean(trial)
+        widen(trial)
         reason = derive(trial, combine_softmax)
         if reason is None:
             give_rows(trial)

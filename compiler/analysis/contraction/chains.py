@@ -144,9 +144,11 @@ def _ending_with(
 def steps_of(
     products: Mapping[ir.Value, Product], around: Surroundings, most: int
 ) -> Iterator[tuple[Product, ChainStep]]:
-    """Each of ``products``, by result, that reads what is computed of others, by at most ``most`` kernels."""
+    """Each of ``products``, by result, that reads what is computed of others, by at most ``most`` kernels.
+    Other kernels may reduce what is computed of them, such as the sum by which the result is divided.
+    """
     for product in products.values():
-        step = _step(product, products, around, most)
+        step = _step(product, products, around, most, reduced=True)
         if step is not None:
             yield product, step
 
@@ -198,10 +200,15 @@ def _is_narrow(product: Product, around: Surroundings, hardware: Hardware, wides
 
 
 def _step(
-    product: Product, narrow: Mapping[ir.Value, Product], around: Surroundings, most: int = _MOST_BETWEEN
+    product: Product,
+    narrow: Mapping[ir.Value, Product],
+    around: Surroundings,
+    most: int = _MOST_BETWEEN,
+    *,
+    reduced: bool = False,
 ) -> ChainStep | None:
     """What a product reads of the narrow ones, with at most ``most`` kernels between; None where it reads
-    nothing of them, or another one reads it, too."""
+    nothing of them, or another one reads it, too: but for a kernel that reduces it, where ``reduced``."""
     makers, between, outer = dict[ir.Value, Product](), dict[ir.Value, ir.Operation](), set[ir.Value]()
     pending = [root_of(product.values["left"])]
     while pending:
@@ -219,7 +226,8 @@ def _step(
         return None
     inner = _made_of(makers, between, around)
     inside = {product.result.owner.operation, *(between[v] for v in inner if v in between)}
-    if not makers or any(user not in inside for value in inner for user in users_of(value)):
+    others = {user for value in inner for user in users_of(value)} - inside
+    if not makers or not all(reduced and around.absorbs(user) and around.reduces(user) for user in others):
         return None
     reduces = any(around.reduces(between[v]) for v in inner if v in between)
     read = {root_of(v) for op in inside - {product.result.owner.operation} for v in around.read_by(op)}

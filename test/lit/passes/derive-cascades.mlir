@@ -61,6 +61,69 @@ module attributes {fuse.device = "cuda:0"} {
 
 // -----
 
+// A sum that a kernel behind the last product makes of the exponentials, as a result.
+// SAID: passed: derive-cascades: cascade
+// CHECK-LABEL: func.func @main
+// CHECK-COUNT-1: call @
+// CHECK-NOT: call @
+// CHECK: return
+// CHECK: %[[O:.*]]:3 = "fuse.online_dot"
+// CHECK-DAG: "fuse.store"(%{{.*}}, %[[O]]#2,
+module attributes {fuse.device = "cuda:0"} {
+  func.func @main(%q: tensor<2x512x64xbf16>, %k: tensor<2x512x64xbf16>, %v: tensor<2x512x64xbf16>) -> (tensor<2x512x64xbf16>, tensor<2x512xf32>) {
+    %0 = "fuse.empty"() {syms = []} : () -> tensor<2x512x512xf32>
+    %1 = call @scores(%q, %k, %0) : (tensor<2x512x64xbf16>, tensor<2x512x64xbf16>, tensor<2x512x512xf32>) -> tensor<2x512x512xf32>
+    %2 = "fuse.empty"() {syms = []} : () -> tensor<2x512x512xbf16>
+    %3 = call @softmax(%1, %2) : (tensor<2x512x512xf32>, tensor<2x512x512xbf16>) -> tensor<2x512x512xbf16>
+    %4 = "fuse.empty"() {syms = []} : () -> tensor<2x512x64xbf16>
+    %5 = call @values(%3, %v, %4) : (tensor<2x512x512xbf16>, tensor<2x512x64xbf16>, tensor<2x512x64xbf16>) -> tensor<2x512x64xbf16>
+    %6 = "fuse.empty"() {syms = []} : () -> tensor<2x512xf32>
+    %7 = call @total(%3, %6) : (tensor<2x512x512xbf16>, tensor<2x512xf32>) -> tensor<2x512xf32>
+    return %5, %7 : tensor<2x512x64xbf16>, tensor<2x512xf32>
+  }
+  func.func private @total(%p: tensor<2x512x512xbf16>, %o: tensor<2x512xf32>) -> tensor<2x512xf32> attributes {fuse.kernel, fuse.dims = {d0 = "2", d1 = "512", d2 = "512"}, fuse.ties = array<i64: 1>} {
+    %true = arith.constant true
+    %zero = arith.constant 0.0 : bf16
+    %x = "fuse.load"(%p, %true, %zero) {at = ["d0", "d1", "d2"]} : (tensor<2x512x512xbf16>, i1, bf16) -> bf16
+    %w = arith.extf %x : bf16 to f32
+    %l = "fuse.reduce"(%w) {kind = "sum", over = ["d2"]} : (f32) -> f32
+    %r = "fuse.store"(%o, %l, %true) {at = ["d0", "d1"], mode = "set"} : (tensor<2x512xf32>, f32, i1) -> tensor<2x512xf32>
+    return %r : tensor<2x512xf32>
+  }
+  func.func private @scores(%a: tensor<2x512x64xbf16>, %b: tensor<2x512x64xbf16>, %o: tensor<2x512x512xf32>) -> tensor<2x512x512xf32> attributes {fuse.kernel, fuse.dims = {d0 = "2", d1 = "512", d2 = "512", d3 = "64"}, fuse.ties = array<i64: 2>} {
+    %true = arith.constant true
+    %zero = arith.constant 0.0 : bf16
+    %x = "fuse.load"(%a, %true, %zero) {at = ["d0", "d1", "d3"]} : (tensor<2x512x64xbf16>, i1, bf16) -> bf16
+    %y = "fuse.load"(%b, %true, %zero) {at = ["d0", "d2", "d3"]} : (tensor<2x512x64xbf16>, i1, bf16) -> bf16
+    %s = "fuse.dot"(%x, %y) {over = ["d3"]} : (bf16, bf16) -> f32
+    %r = "fuse.store"(%o, %s, %true) {at = ["d0", "d1", "d2"], mode = "set"} : (tensor<2x512x512xf32>, f32, i1) -> tensor<2x512x512xf32>
+    return %r : tensor<2x512x512xf32>
+  }
+  func.func private @softmax(%a: tensor<2x512x512xf32>, %o: tensor<2x512x512xbf16>) -> tensor<2x512x512xbf16> attributes {fuse.kernel, fuse.dims = {d0 = "2", d1 = "512", d2 = "512"}, fuse.ties = array<i64: 1>} {
+    %true = arith.constant true
+    %zero = arith.constant 0.0 : f32
+    %x = "fuse.load"(%a, %true, %zero) {at = ["d0", "d1", "d2"]} : (tensor<2x512x512xf32>, i1, f32) -> f32
+    %m = "fuse.reduce"(%x) {kind = "max", over = ["d2"]} : (f32) -> f32
+    %c = arith.subf %x, %m : f32
+    %e = math.exp %c : f32
+    %h = arith.truncf %e {fuse.implicit} : f32 to bf16
+    %r = "fuse.store"(%o, %h, %true) {at = ["d0", "d1", "d2"], mode = "set"} : (tensor<2x512x512xbf16>, bf16, i1) -> tensor<2x512x512xbf16>
+    return %r : tensor<2x512x512xbf16>
+  }
+  func.func private @values(%a: tensor<2x512x512xbf16>, %b: tensor<2x512x64xbf16>, %o: tensor<2x512x64xbf16>) -> tensor<2x512x64xbf16> attributes {fuse.kernel, fuse.dims = {d0 = "2", d1 = "512", d2 = "64", d3 = "512"}, fuse.ties = array<i64: 2>} {
+    %true = arith.constant true
+    %zero = arith.constant 0.0 : bf16
+    %x = "fuse.load"(%a, %true, %zero) {at = ["d0", "d1", "d3"]} : (tensor<2x512x512xbf16>, i1, bf16) -> bf16
+    %y = "fuse.load"(%b, %true, %zero) {at = ["d0", "d3", "d2"]} : (tensor<2x512x64xbf16>, i1, bf16) -> bf16
+    %s = "fuse.dot"(%x, %y) {over = ["d3"]} : (bf16, bf16) -> f32
+    %h = arith.truncf %s : f32 to bf16
+    %r = "fuse.store"(%o, %h, %true) {at = ["d0", "d1", "d2"], mode = "set"} : (tensor<2x512x64xbf16>, bf16, i1) -> tensor<2x512x64xbf16>
+    return %r : tensor<2x512x64xbf16>
+  }
+}
+
+// -----
+
 // A number beside the scores: what is subtracted is at least their maximum, so the sums get a factor of at most 1.
 // SAID: passed: derive-cascades: cascade
 // CHECK-LABEL: func.func @main

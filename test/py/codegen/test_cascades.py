@@ -262,6 +262,26 @@ def test_numbers_beside_the_scores_are_part_of_the_softmax() -> None:
     assert_derived(check(plus_one, *factors(), **FORCED))
 
 
+def divided_behind(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+    s = scores(q, k)
+    powers = torch.exp(s - s.amax(-1, True))
+    return (powers @ v) / powers.sum(-1, True)
+
+
+def with_logarithms(q: Tensor, k: Tensor, v: Tensor) -> tuple[Tensor, Tensor]:
+    s = scores(q, k).float()
+    top = s.amax(-1, True)
+    powers = torch.exp(s - top)
+    total = powers.sum(-1, True)
+    return (powers / total).to(v.dtype) @ v, top + total.log()
+
+
+def test_sums_of_rows_are_read_behind_the_last_product() -> None:
+    assert_derived(check(divided_behind, *factors(), **FORCED))
+    [graph] = check(with_logarithms, *factors(), **FORCED).graphs
+    assert [rule for rule, _ in refusals(graph)] == ["cascade"]
+
+
 def test_a_window_of_rows_that_share_keys_leaves_blocks_out(monkeypatch: pytest.MonkeyPatch) -> None:
     """Queries lie in front of the heads of a group, which are rows, too."""
     monkeypatch.setattr(held_rules, "looped_blocks", lambda *_: LoopedBlocks(16, 16, 4, 1))
