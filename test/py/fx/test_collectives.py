@@ -52,6 +52,21 @@ def test_what_was_waited_for_outlives_the_collective(group, level):
         torch.testing.assert_close(a, b)
 
 
+def test_what_a_collective_keeps_apart_has_a_cost(group):
+    def reduced(x: Tensor) -> Tensor:
+        return c10d.wait_tensor(c10d.all_reduce(x * 2, "sum", group)) + 1
+
+    compiled = Compiled(reduced)
+    compiled(random(256, 256))
+    told = {
+        dict(remark.numbers).get("op"): remark.loss for remark in compiled.graphs[0].remarks.worst().items
+    }
+    read, written = 256 * 256 * 4, 2 * 256 * 256 * 4
+    assert told["_c10d_functional.all_reduce.default"].bytes == read
+    assert told["_c10d_functional.wait_tensor.default"].bytes in (read, written)
+    assert all(loss.microseconds > 2 for loss in told.values())
+
+
 def test_several_results_are_waited_for_one_by_one(group, level):
     def reduced(x: Tensor, y: Tensor) -> Tensor:
         a, b = c10d.all_reduce_coalesced([x * 2, y + 1], "sum", group)
