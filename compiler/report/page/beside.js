@@ -23,17 +23,21 @@ function located(line) {
 
 const prefixOf = name => name.slice(0, name.lastIndexOf(".") + 1);
 
-// What a level has of a launch: the lines of @main that call it, then the functions that these name.
+// What a level has of a launch: the lines of @main that call it, then the functions that these name.  The name of
+// a kernel says which sub-graph it is in; that of a torch op does not.
 function partOf(functions, launch) {
-  const prefix = launch.kind === "torch" ? "" : prefixOf(launch.name);
-  const main = functions[`${prefix}main`] || functions.main || "";
-  const own = new Set(launch.nodes), name = launch.name.slice(prefix.length);
-  let lines = main.split("\n").map(located).filter(line => line.text.includes(`call @${name}(`));
-  if (!lines.length) lines = main.split("\n").map(located)
-    .filter(line => line.text.includes("call @") && [...line.nodes].some(node => own.has(node)));
-  const called = new Set(lines.flatMap(line => [...line.text.matchAll(/call @([\w.$-]+)/g)].map(found => found[1])));
-  const texts = [...called].map(callee => functions[prefix + callee]).filter(Boolean);
-  return [...lines, ...texts.flatMap(text => [{ text: "", places: new Set() }, ...text.split("\n").map(located)])];
+  const torch = launch.kind === "torch", prefix = torch ? "" : prefixOf(launch.name);
+  const mains = torch ? Object.keys(functions).filter(name => /(^|\.)main$/.test(name)) : [`${prefix}main`];
+  const own = new Set(launch.nodes), called = `call @${launch.name.slice(prefix.length)}(`;
+  const calls = mains.flatMap(main => (functions[main] || "").split("\n").map(located)
+    .filter(line => line.text.includes("call @")).map(line => ({ line, prefix: prefixOf(main) })));
+  const byName = calls.filter(({ line }) => line.text.includes(called));
+  const found = byName.length ? byName : calls.filter(({ line }) => [...line.nodes].some(node => own.has(node)));
+  const callees = new Set(found.flatMap(({ line, prefix }) =>
+    [...line.text.matchAll(/call @([\w.$-]+)/g)].map(([, name]) => prefix + name)));
+  const texts = [...callees].map(name => functions[name]).filter(Boolean);
+  return [...found.map(({ line }) => line),
+    ...texts.flatMap(text => [{ text: "", places: new Set() }, ...text.split("\n").map(located)])];
 }
 
 const lineNumber = place => Number(place.slice(place.lastIndexOf(":") + 1));

@@ -84,6 +84,23 @@ def test_ir_stands_beside_the_lines_that_it_comes_from(browser, report):
         )
 
 
+def test_the_call_of_a_torch_op_is_found_in_its_sub_graph(browser, tmp_path):
+    given = graph("forward", [3.0])
+    given["launches"][0] |= {"name": "aten.mm.default", "kind": "torch", "nodes": ["mm_1"]}
+    call = '  %0 = call @mm() : () -> f32 loc("mm_1"("/home/me/model.py":1:0))'
+    given["levels"] = {
+        "graph": {"main": "no call", "then.main": call, "then.mm": "func.func private @mm()", "mm": "no"}
+    }
+    path = tmp_path / "out.html"
+    with mock.patch.object(page_file, "_library", lambda: ""):
+        path.write_text(page_file.page([given]))
+    with opened(browser, path) as page:
+        page.focus("#g0-l0")
+        page.keyboard.press("Enter")
+        shown = page.inner_text("dialog .ir").split()
+        assert "@mm()" in shown and "no" not in shown
+
+
 def test_what_kernels_take_is_a_column_and_their_code_unfolds(browser, tmp_path):
     kernel = {
         "warps": 4,
