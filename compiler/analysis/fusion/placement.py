@@ -197,7 +197,8 @@ class _Planner:
                 self.facts,
             )
             guarded = read.guarded or instance.guard is not None
-            found.append(Reader(index, position, write, guarded, at, self.zeros(index, position)))
+            zeros = self.zeros(index, position) if read.zeros or instance.zeros else ()
+            found.append(Reader(index, position, write, guarded, at, zeros))
         return found
 
     def zeros(self, index: int, position: int) -> tuple[Expr, ...]:
@@ -210,6 +211,8 @@ class _Planner:
         """What is 0 wherever one of the readers needs a member.  One that reduces, asserts or is stored is
         needed at all its points, and so is one that looks up: an index that is not needed may lie outside.
         """
+        if not all(reader.zeros for reader in readers):
+            return ()
         member = self.members[number]
         summary = member.summary
         everywhere = summary.crossings or summary.asserts or any(read.indirect for read in summary.reads)

@@ -163,9 +163,9 @@ class FusionPlan:
         instance = self.instances[index]
         member = self.members[instance.member]
         read = member.summary.reads[position]
-        zeros = instance.zeros + placed(read.zeros, items(instance.dims), self.facts)
-        if not zeros or read.indirect:
+        if not (instance.zeros or read.zeros) or read.indirect:
             return None
+        zeros = instance.zeros + placed(read.zeros, items(instance.dims), self.facts)
         coords = self.coords(instance, read)
         moved = placed(coords, (), self.facts.where(zeros))
         others = self.outer_reads.get(member.operands[read.argument], frozenset())

@@ -5,7 +5,7 @@ apart, and what these refuse.
 from dataclasses import replace
 
 import pytest
-from rule_cases import COLUMN_MAXIMA, WIDENED, chain, chosen, matmul, shape_of, text_of
+from rule_cases import COLUMN_MAXIMA, chain, chosen, matmul, shape_of, text_of, widened
 from tiling_cases import Case, tensor
 
 from fuse_mlir.compiler.analysis.tiling.choice import NoTiling
@@ -104,7 +104,7 @@ def test_a_program_holds_rows_or_columns():
 
 
 def test_few_rows_have_a_stage_less_where_shared_memory_does_not_hold_them():
-    shape = shape_of(WIDENED)
+    shape = shape_of(widened(2))
     with shape.module.context:
         found = [choose(replace(shape, spilled=n), hardware_named("h200")).tile for n in range(5)]
     assert [tile.num_stages for tile in found] == [4, 3, 2, 1, 1]

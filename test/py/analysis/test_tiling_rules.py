@@ -26,7 +26,6 @@ from rule_cases import (
     SLICES,
     SUM,
     WEIGHED,
-    WIDENED,
     attention,
     chain,
     chosen,
@@ -46,6 +45,7 @@ from rule_cases import (
     text_of,
     weighed,
     weighed_rows,
+    widened,
     woven,
 )
 from tiling_cases import NORM, SOFTMAX, Case, axis, compare, tensor, tile
@@ -58,8 +58,12 @@ from fuse_mlir.passes.tiling.apply_tiling import ApplyTiling
 
 #: Rule, a kernel that it decides on an H200, and the tile.
 KERNELS = {
+    "groups-in-turn": (
+        widened(32),
+        "d3 looped 1, d1 grid 32, d0 grid 8, d2 resident 128; 1 warps, 4 stages",
+    ),
     "weights-in-slices": (
-        WIDENED,
+        widened(2),
         "d3 resident 2, d1 grid 32, d0 grid 8, d2 looped 128; 2 warps, 4 stages",
     ),
     "rows-in-turn": (

@@ -138,15 +138,16 @@ def matmul(m, n, k, behind="store c -> o[d0, d1]", sizes=None, **inputs):
     return Case(dims, operands | inputs, {"o": tensor(m, n)}, body + behind, sizes=sizes or {})
 
 
-#: Four rows times weights of 8 bits, whose sums are cut into two slices.
-WIDENED = Case(
-    {"d0": "4", "d1": "14336", "d2": "2048", "d3": "2"},
-    {"x": tensor(4, 4096, element="bf16"), "y": tensor(14336, 4096, element="i8")},
-    {"o": tensor(4, 14336)},
-    "load x[d0, d3*2048 + d2] -> a\nload y[d1, d3*2048 + d2] -> n\n%b = arith.sitofp %n : i8 to bf16\n"
-    '%c = "fuse.dot"(%a, %b) {over = ["d2"]} : (bf16, bf16) -> f32\nfold sum c[d3] -> s : f32\n'
-    "store s -> o[d0, d1]",
-)
+def widened(slices):
+    """4 rows times int8 weights [14336, 4096], summed in so many slices, which are added up then."""
+    return Case(
+        {"d0": "4", "d1": "14336", "d2": str(4096 // slices), "d3": str(slices)},
+        {"x": tensor(4, 4096, element="bf16"), "y": tensor(14336, 4096, element="i8")},
+        {"o": tensor(4, 14336)},
+        f"load x[d0, d3*{4096 // slices} + d2] -> a\nload y[d1, d3*{4096 // slices} + d2] -> n\n"
+        '%b = arith.sitofp %n : i8 to bf16\n%c = "fuse.dot"(%a, %b) {over = ["d2"]} : (bf16, bf16) -> f32\n'
+        "fold sum c[d3] -> s : f32\nstore s -> o[d0, d1]",
+    )
 
 
 def chain(rows, columns=64):

@@ -27,6 +27,7 @@ NOT_IN_THE_KEY = {
     "profiler_range": "it is about the code that Dynamo writes around the graph",
     "check_schedules": "it compares schedules when a graph is called",
     "autotune_seconds": "a program whose tuning was cut short is not stored",
+    "compile_budget": "nor is one whose tuning a budget cut short, and a graph that torch runs is no program",
 }
 #: Options that pass the cache by when they have another value than their default.
 NOT_CACHED = {"cache": False, "program_cache": False, "dump": "/tmp/x", "pipeline": "builtin.module()"}
