@@ -50,14 +50,14 @@ def of_what_stays(x, v, w):
 
 def filled(x, v, w):
     """Updates that replace all of a tensor, in any order."""
-    y = torch.zeros(12, 8)
+    y = x.new_zeros(12, 8)
     y[4:] = x @ v
     y[:4].copy_(x[:4] @ v)
     return y
 
 
 def filled_columns(x, v, w):
-    y = x.new_empty(8, 20)
+    y = x.new_empty(8, 8 + w.shape[1])
     y[:, 8:].copy_(x @ w)
     y[:, :8] = x @ v
     return y

@@ -77,6 +77,11 @@ def on_an_h200(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(attention_decoding, "hardware_of", lambda device: H200)
 
 
+def said(how: dict[str, Any]) -> str:
+    """The name of a case, the same in every process."""
+    return "-".join(f"{name}={getattr(value, '__name__', value)}" for name, value in how.items()) or "default"
+
+
 @pytest.mark.parametrize(
     "how",
     [
@@ -86,7 +91,7 @@ def on_an_h200(monkeypatch: pytest.MonkeyPatch) -> None:
         {"function": widened, "heads": 32, "cache": torch.int8},
         {"function": widened, "heads": 32, "cache": torch.float8_e4m3fn},
     ],
-    ids=str,
+    ids=said,
 )
 def test_fires(how: dict[str, Any]) -> None:
     gm = captured(**how)
@@ -105,7 +110,7 @@ def test_fires(how: dict[str, Any]) -> None:
         {"dtype": torch.float32},
         {"gradients": True},
     ],
-    ids=str,
+    ids=said,
 )
 def test_does_not_fire(how: dict[str, Any]) -> None:
     assert keep_decoding(captured(**how)) == 0

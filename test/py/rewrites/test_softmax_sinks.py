@@ -72,7 +72,7 @@ def rewritten(function: Function, *args: Tensor) -> tuple[Compiled, bool]:
         (less_the_maximum, torch.bfloat16),
         (beside_the_scores, torch.float16),
     ],
-    ids=str,
+    ids=lambda value: getattr(value, "__name__", str(value)),
 )
 def test_scores_are_not_copied(function: Function, dtype: torch.dtype) -> None:
     args = operands(dtype)
