@@ -98,7 +98,7 @@ def first_bad_value(script: str, arguments: Sequence[str], values: Values) -> in
         if made.op is not None:
             launch = made.op.launch
             where = ", ".join(map(line_text, launch.lines))
-            print(f"in it, {', '.join(launch.nodes)} of {where} makes the first")
+            print(f"in it, {', '.join(launch.nodes)} of {where} makes the first {made.op.kind}")
         return FAILED
     what = {"nan": "NaN", "finite": "NaN or infinity"}[values]
     if handed_on:

@@ -41,7 +41,7 @@ from ..passes.tiling import apply_tiling
 from ._bad_values import first_bad_value
 from ._exit import FAILED, OK, USAGE, ended, kind_and_text, say
 from ._failing_graph import Failure, difference, first_failure, made_inputs, results_of
-from ._script import ScriptError, imports_of, new_folder, parser, replaced
+from ._script import ScriptError, imports_of, make_folder, parser, replaced, taken_folder
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -60,18 +60,15 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def _main(options: argparse.Namespace) -> int:
-    folder = new_folder(options.out)
-    if isinstance(folder, str):
-        return say(f"fuse_mlir.bisect: error: {folder}", USAGE)
+    if (wrong := taken_folder(options.out)) is not None:
+        return say(f"fuse_mlir.bisect: error: {wrong}", USAGE)
     try:
         if options.check_values is not None:
             return first_bad_value(options.script, options.arguments, options.check_values)
         with _checked_rewrites():
             failure = first_failure(options.script, options.arguments)
-    except _WrongRewrite as wrong:
-        print(f"the rewrite {wrong.name} breaks the answer: the graph then {wrong.what}")
-        print(f"wrote {write_graphs(wrong, folder)}")
-        return FAILED
+    except _WrongRewrite as found:
+        return _told_rewrite(found, options.out)
     except ScriptError as error:
         return say(f"fuse_mlir.bisect: error: {error}", FAILED)
     if failure is None:
@@ -79,10 +76,8 @@ def _main(options: argparse.Namespace) -> int:
     print(f"the {failure.name} graph {failure.what}", flush=True)
     try:
         culprit = first_culprit(failure)
-    except _WrongRewrite as wrong:
-        print(f"the rewrite {wrong.name} breaks the answer: the graph then {wrong.what}")
-        print(f"wrote {write_graphs(wrong, folder)}")
-        return FAILED
+    except _WrongRewrite as found:
+        return _told_rewrite(found, options.out)
     except _Elsewhere as error:
         return say(f"compiling it raises where no pass runs: {error}", FAILED)
     if culprit is None:
@@ -90,7 +85,13 @@ def _main(options: argparse.Namespace) -> int:
             "no rewrite and no pass changes it: what is left is the launch plan and the compiled code", FAILED
         )
     print(culprit.text)
-    print(f"wrote {write_module(culprit, folder)}")
+    print(f"wrote {write_module(culprit, make_folder('bisect', options.out))}")
+    return FAILED
+
+
+def _told_rewrite(found: "_WrongRewrite", out: str | None) -> int:
+    print(f"the rewrite {found.name} breaks the answer: the graph then {found.what}")
+    print(f"wrote {write_graphs(found, make_folder('bisect', out))}")
     return FAILED
 
 
@@ -306,8 +307,9 @@ def parsed(text: str) -> ir.Module:
 
 
 def write_module(culprit: Culprit, folder: Path) -> Path:
-    """Writes the module before the pass, its arguments, and a script that replays both; the script's path."""
-    folder.mkdir(parents=True)
+    """Writes the module before the pass, its arguments, and a script that replays both into the folder; the
+    script's path.
+    """
     (folder / "before.mlir").write_text(culprit.before, encoding="utf-8")
     given = []
     for number, value in enumerate(culprit.inputs):
@@ -317,28 +319,33 @@ def write_module(culprit: Culprit, folder: Path) -> Path:
             torch.save(value, folder / given[-1])
     inputs = " ".join(f"--input {each}" for each in given)
     pipeline = shlex.quote(pipeline_text([culprit.step]))
-    path = "" if culprit.step.name in PASSES else _PATH.format(folder=shlex.quote(sys.path[0]))
+    paths = [str(Path(__file__).absolute().parents[2])]
+    if culprit.step.name not in PASSES:
+        paths.insert(0, sys.path[0])
+    path, python = shlex.quote(":".join(paths)), shlex.quote(sys.executable)
     (folder / "replay.sh").write_text(
-        _REPLAY.format(text=culprit.text, inputs=inputs, pipeline=pipeline, path=path)
+        _REPLAY.format(text=culprit.text, inputs=inputs, pipeline=pipeline, path=path, python=python),
+        encoding="utf-8",
     )
     return folder / "replay.sh"
 
 
-#: Where the script's own passes are imported from.
-_PATH = "export PYTHONPATH={folder}${{PYTHONPATH:+:$PYTHONPATH}}\n"
+#: The Python that runs the tools.  Its import path has this package, and the script's own passes.
 _REPLAY = """\
 # Made by `python -m fuse_mlir.bisect`: {text}
 # Runs the module before and after the pass, and compares.
 cd "$(dirname "$0")" || exit 2
-{path}${{FUSE_RUN:-fuse-run}} before.mlir {inputs} --save before.pt &&
-  ${{FUSE_OPT:-fuse-opt}} before.mlir --pass-pipeline={pipeline} --mlir-print-debuginfo -o after.mlir &&
-  ${{FUSE_RUN:-fuse-run}} after.mlir {inputs} --compare before.pt
+export PYTHONPATH={path}${{PYTHONPATH:+:$PYTHONPATH}}
+fuse_run() {{ ${{FUSE_RUN:-{python} -m fuse_mlir.tools.fuse_run}} "$@"; }}
+fuse_opt() {{ ${{FUSE_OPT:-{python} -m fuse_mlir.tools.fuse_opt}} "$@"; }}
+fuse_run before.mlir {inputs} --save before.pt &&
+  fuse_opt before.mlir --pass-pipeline={pipeline} --mlir-print-debuginfo -o after.mlir &&
+  fuse_run after.mlir {inputs} --compare before.pt
 """
 
 
 def write_graphs(wrong: _WrongRewrite, folder: Path) -> Path:
     """Writes the graph before and after a rewrite, as Python that one can read; their folder."""
-    folder.mkdir(parents=True)
     for name, gm in (("before.py", wrong.before), ("after.py", wrong.after)):
         (folder / name).write_text(gm.print_readable(print_output=False), encoding="utf-8")
     return folder

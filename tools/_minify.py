@@ -20,7 +20,7 @@ from torch.fx.experimental.proxy_tensor import make_fx
 from ..compiler.base.options import Options
 from ._exit import FAILED, OK, USAGE, ended, say
 from ._failing_graph import Failure, alone, first_failure, what_fails
-from ._script import ScriptError, imports_of, new_folder, parser
+from ._script import ScriptError, imports_of, make_folder, parser, taken_folder
 
 _NAME, _TENSORS = "minified.py", "tensors.pt"
 
@@ -35,9 +35,8 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def _main(options: argparse.Namespace) -> int:
-    folder = new_folder(options.out)
-    if isinstance(folder, str):
-        return say(f"fuse_mlir.minify: error: {folder}", USAGE)
+    if (wrong := taken_folder(options.out)) is not None:
+        return say(f"fuse_mlir.minify: error: {wrong}", USAGE)
     try:
         failure = first_failure(options.script, options.arguments)
     except ScriptError as error:
@@ -48,7 +47,7 @@ def _main(options: argparse.Namespace) -> int:
     small = minified(failure)
     if small is None:
         return say("alone, the graph does not fail: what is around it matters", FAILED)
-    path = write(small, folder)
+    path = write(small, make_folder("minify", options.out))
     nodes = [node.name for node in small.gm.graph.nodes if node.op == "call_function"]
     print(f"of {', '.join(nodes)} it still {small.what}\nwrote {path}")
     return FAILED
@@ -98,8 +97,7 @@ def _with_tensors_only(
 
 
 def write(failure: Failure, folder: Path) -> Path:
-    """Writes the script and its tensors into a new folder; the script's path."""
-    folder.mkdir(parents=True)
+    """Writes the script and its tensors into the folder; the script's path."""
     held = {
         name: getattr(failure.gm, name)
         for name in {n.target for n in failure.gm.graph.find_nodes(op="get_attr")}

@@ -2,6 +2,8 @@
 
 import argparse
 import contextlib
+import itertools
+import os
 import runpy
 import sys
 from collections.abc import Iterator, Sequence
@@ -14,19 +16,33 @@ def parser(tool: str, what: str) -> argparse.ArgumentParser:
     made = argparse.ArgumentParser(f"python -m fuse_mlir.{tool}", description=what)
     made.add_argument(
         "--out",
-        default=f"fuse_{tool}",
         metavar="FOLDER",
-        help="what is found is written there; it must be new",
+        help=f"what is found is written there; it must be new (default: fuse_{tool}, fuse_{tool}.1, ..)",
     )
     made.add_argument("script", help="a Python script that compiles with this backend")
     made.add_argument("arguments", nargs=argparse.REMAINDER, help="the script's own arguments")
     return made
 
 
-def new_folder(name: str) -> Path | str:
-    """The folder, which is not there yet; else what is wrong with it."""
-    folder = Path(name)
-    return f"--out names '{name}', which exists: name a new folder" if folder.exists() else folder
+def taken_folder(out: str | None) -> str | None:
+    """What is wrong with the folder that ``--out`` names."""
+    taken = out is not None and os.path.lexists(out)
+    return f"--out names '{out}', which exists: name a new folder" if taken else None
+
+
+def make_folder(tool: str, out: str | None) -> Path:
+    """Makes the folder that ``--out`` names, or the first of ``fuse_bisect``, ``fuse_bisect.1``, .. that is
+    not there.  Raises FileExistsError for one that ``--out`` names and that was made meanwhile.
+    """
+    if out is not None:
+        Path(out).mkdir(parents=True)
+        return Path(out)
+    for number in itertools.count():
+        folder = Path(f"fuse_{tool}.{number}" if number else f"fuse_{tool}")
+        with contextlib.suppress(FileExistsError):
+            folder.mkdir()
+            return folder
+    raise AssertionError("unreachable")
 
 
 class ScriptError(Exception):

@@ -18,6 +18,12 @@ from ..base.program import Program
 from ..pass_base import AnalysisPass, Count, hardware_of
 from .fusing import Fuser, groups_of, measurements_of
 
+#: Namespaces of what torch and Python bring.  Other ops are a user's, or another library's.
+_TORCHS_OWN = frozenset(
+    {"aten", "prims", "higher_order", "operator", "math", "_c10d_functional", "c10d", "symm_mem"}
+    | {"inductor", "inductor_prims", "rngprims", "mkl", "mkldnn", "onednn", "quantized", "sparse"}
+)
+
 
 @dataclass(frozen=True)
 class FuseVertical(AnalysisPass):
@@ -119,5 +125,8 @@ def _extern(node: Node) -> Refusal | None:
     """Why a call of an extern op fuses with nothing; None for what is none."""
     if node.callee is None or node.kind != "extern":
         return None
-    message = "a call of torch's libraries runs as it is: only generated kernels fuse"
-    return Refusal("extern", message, (("op", string(node.callee.attributes["fuse.extern"])),))
+    op = string(node.callee.attributes["fuse.extern"])
+    what = "a call of torch's libraries runs as it is"
+    if op.partition(".")[0] not in _TORCHS_OWN:
+        what = f"{op} is a custom op, into which the compiler cannot see"
+    return Refusal("extern", f"{what}: only generated kernels fuse", (("op", op),))

@@ -15,12 +15,13 @@ from ...base.launch import Launch
 
 
 class BadValue(ArithmeticError):
-    """A launch wrote a NaN (or an infinity).  ``number``: of the launch; ``launch``: its description;
-    ``made``: whether nothing that it read, or wrote over, had such a value.
+    """A launch wrote a NaN (or an infinity).  ``number``: of the launch, from 0; ``launch``: its description;
+    ``kind``: of the first bad element, "NaN" or "infinity"; ``made``: whether nothing that it read, or wrote
+    over, had such a value.
     """
 
-    def __init__(self, number: int, launch: Launch, what: str, made: bool) -> None:
-        self.number, self.launch, self.made = number, launch, made
+    def __init__(self, number: int, launch: Launch, kind: str, what: str, made: bool) -> None:
+        self.number, self.launch, self.kind, self.made = number, launch, kind, made
         super().__init__(f"launch {number} wrote {what}: {launch}")
 
 
@@ -66,10 +67,11 @@ class LaunchWatch:
             bad = self._bad(tensor)
             if bad is None:
                 continue
+            kind = "NaN" if bool(tensor[bad][0].isnan()) else "infinity"
             inputs = [n for n, other in enumerate(read) if self._bad(other) is not None]
             over = any(isinstance(t, Tensor) and t.untyped_storage()._cdata in before for t in written)
             what = self._told(position, tensor, bad, inputs, over)
-            raise BadValue(number, launch, what, made=not inputs and not over)
+            raise BadValue(number, launch, kind, what, made=not inputs and not over)
 
     def _bad(self, tensor: Any) -> Tensor | None:
         """A mask of the bad elements; None if there are none."""

@@ -5,6 +5,7 @@ import os
 import re
 import runpy
 import shlex
+import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
@@ -13,7 +14,7 @@ import torch
 from repository import ROOT
 
 from fuse_mlir.compiler.driver import compilation
-from fuse_mlir.tools import _bisect, fuse_opt, fuse_run
+from fuse_mlir.tools import _bisect, _script, fuse_opt, fuse_run
 
 pytestmark = pytest.mark.usefixtures("fresh_dynamo")
 
@@ -74,6 +75,10 @@ def test_the_broken_pass_is_replayed_by_what_bisect_wrote(shown, tmp_path, monke
     out = tmp_path / "fuse_bisect"
     text = (out / "replay.sh").read_text(encoding="utf-8")
     assert f"PYTHONPATH={ROOT / 'examples' / 'faults'}" in text
+    told = subprocess.run(
+        ["sh", str(out / "replay.sh")], env={"PATH": os.defpath}, text=True, capture_output=True
+    )
+    assert told.returncode == 1 and "not found" not in told.stderr, told.stderr
     monkeypatch.syspath_prepend(str(ROOT / "examples" / "faults"))
     words = [w for n in range(3) for w in ("--input", str(out / f"input-{n}.pt"))]
     before, after, expected = (str(out / name) for name in ("before.mlir", "after.mlir", "expected.pt"))
@@ -109,7 +114,7 @@ def test_a_launch_that_hands_a_nan_on_is_not_blamed(checked: Tool) -> None:
         "arguments = torch.tensor([1.0, nan]), torch.tensor([nan, 2.0])\n"
     )
     assert code == 1 and "the inference graph: launch 0 wrote nan (result 0, 2 of 2" in said, said
-    assert "in it, sqrt of SCRIPT:6 makes the first" in said
+    assert "in it, sqrt of SCRIPT:6 makes the first NaN" in said
 
 
 def test_an_argument_that_has_a_nan_is_told(checked: Tool) -> None:
@@ -136,7 +141,7 @@ def test_the_backward_graph_is_asked_and_infinities_only_where_they_are(checked:
     infinite = "def f(x):\n    return x.log() + 1\narguments = [torch.zeros(3)]\n"
     assert checked(infinite) == (0, "no launch of the script wrote a NaN\n")
     code, said = checked(infinite, "finite")
-    assert code == 1 and "in it, log of SCRIPT:3 makes the first" in said
+    assert code == 1 and "in it, log of SCRIPT:3 makes the first infinity" in said
 
 
 def test_a_script_imports_from_its_folder(tmp_path, capsys) -> None:
@@ -157,3 +162,11 @@ def test_an_error_outside_of_the_passes_is_told(tmp_path, capsys, monkeypatch) -
     )
     assert _bisect.main(["--out", str(tmp_path / "out"), str(script)]) == 1
     assert "compiling it raises where no pass runs: KeyError: 'n7'" in capsys.readouterr().err
+
+
+def test_without_out_a_free_folder_is_made_and_one_that_is_named_must_be_new(tmp_path, monkeypatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    made = [_script.make_folder("bisect", None).name for _ in range(3)]
+    assert made == ["fuse_bisect", "fuse_bisect.1", "fuse_bisect.2"]
+    assert _script.taken_folder(None) is None and _script.taken_folder("new") is None
+    assert "which exists" in (_script.taken_folder("fuse_bisect") or "")
