@@ -2,7 +2,7 @@
 
 The formula of every estimate is ``clock.py``.  What differs from one kind of kernel to another is data: which
 parts of the work hide behind each other, and how much of the GPU's peaks each part reaches.  A folder,
-``gpus``, has a file for each GPU with such data; ``docs/costs.md`` lists them.
+``gpus``, has a file for each GPU with such data; how well they fit is in ``docs/performance/estimates.md``.
 """
 
 from collections.abc import Iterator, Mapping

@@ -21,9 +21,9 @@ compiled them: a name once for each tile that was tried.  The tile is then the b
 holds less.
 
 It does not fire on functions without ``fuse.kernel``, on kernels that have a ``fuse.tile`` (the choice was
-made by hand or by an earlier run), nor on tile code.  ``hardware``: ``h100``, ``h200``, ``a100`` or
-``generic``.  Calls of a kernel that follow each other and are independent fill the chip together, as
-``combine-launches`` will let them share a launch: the tile of each need not be small.
+made by hand or by an earlier run), nor on tile code.  ``hardware``: the name of a file of
+``compiler/cost/gpus``, or ``generic``.  Calls of a kernel that follow each other and are independent fill the
+chip together, as ``combine-launches`` will let them share a launch: the tile of each need not be small.
 
 A kernel with products gets ``fuse.anywhere``, the numbers of the arguments for which a call passes what torch
 laid into a storage at a place of its own, such as ``as_strided``: descriptors cannot name these.
