@@ -17,22 +17,27 @@ if TYPE_CHECKING:
 __all__ = ["__version__", "backend", "load", "package"]
 
 
+#: Where what is loaded when it is first asked for is: a module and a name in it.
+_HOMES = {
+    "backend": (".compiler.backend", "fuse"),
+    "load": (".compiler.driver.packages.loading", "load"),
+    "package": (".compiler.driver.packages.write", "package"),
+}
+
+
 def __getattr__(name: str) -> Any:
     """What ``__all__`` names, each loaded when it is first asked for."""
     if name == "__version__":
         return _version()
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from importlib import import_module
+
     from .compiler.base.collector import collector_paused
 
+    module, attribute = _HOMES[name]
     with collector_paused():  # a full collection, which an import may begin, visits all that torch has made
-        if name == "backend":
-            from .compiler.backend import fuse as found
-        elif name == "load":
-            from .compiler.driver.packages.loading import load as found
-        else:
-            from .compiler.driver.packages.write import package as found
-    return found
+        return getattr(import_module(module, __name__), attribute)
 
 
 def _version() -> str:

@@ -79,7 +79,8 @@ def test_a_process_that_dies_leaves_its_own_file_and_no_other_changed(folder) ->
     (folder / "r.mlir").write_text("of yesterday", encoding="utf-8")
     before = held(folder)
     program = (
-        "import os, sys; from fuse_mlir.passes import eliminate_dead; from fuse_mlir.tools import fuse_opt\n"
+        "import os, sys; from fuse_mlir.tools import fuse_opt\n"
+        "from fuse_mlir.passes.graph import eliminate_dead\n"
         "eliminate_dead.EliminateDead.run_with = lambda *_: os._exit(9)\n"
         "fuse_opt.main(['good.mlir', '--cse', '--eliminate-dead', '--cse', '--reproducer=r.mlir'])"
     )

@@ -166,7 +166,9 @@ def test_a_mutated_module_is_accepted_or_refused_in_a_sentence(answers: Answers,
         except BaseException as error:
             error.add_note(f"seed {seed}, {changed.origin} {passes_of(changed, seed)}:\n{changed.text}")
             raise
-    assert 15 < codes.count(0) < 150, "most mutations are neither harmless nor nonsense"
+    # About 20 of 250 are accepted; which ones a seed draws changes with each lit file: three deviations less
+    # is 7.
+    assert 7 < codes.count(0) < 150, "most mutations are neither harmless nor nonsense"
 
 
 def test_mutations_repeat_and_differ() -> None:
