@@ -125,8 +125,17 @@ def test_what_is_no_budget_is_refused(budget, sentence) -> None:
 def test_searches_have_the_seconds_that_are_left_and_keys_do_not_know(tmp_path) -> None:
     options = {"autotune": True, "cache_dir": str(tmp_path), "compile_budget": {"seconds": 1e-6}}
     assert Options.of(options).text() == Options.of({**options, "compile_budget": None}).text()
+    assert told_of(options) == ["what is not measured is as the rules choose: no time is left"]
+
+
+def test_a_search_that_its_own_seconds_end_is_no_matter_of_the_budget(tmp_path) -> None:
+    options = {"autotune": True, "cache_dir": str(tmp_path), "autotune_seconds": 0}
+    assert told_of({**options, "compile_budget": {"seconds": 600}}) == told_of(options) == []
+
+
+def told_of(options: dict[str, Any]) -> list[str]:
+    """The remarks on the budget of a graph that is compiled as for a GPU."""
     compiled = Compiled(lambda x: (x * 2).softmax(1).sum(0), options)
     with made_up_gpu():
         compiled(torch.randn(64, 64))
-    told = [r.message for r in compiled.graphs[0].remarks.items if r.pass_name == "compile-budget"]
-    assert told == ["what is not measured is as the rules choose: no time is left"]
+    return [r.message for r in compiled.graphs[0].remarks.items if r.pass_name == "compile-budget"]
