@@ -32,7 +32,7 @@ _aten = torch.ops.aten
 _CHEAP = {
     _aten.index_select, _aten.roll, _aten.repeat, _aten.flip, _aten.tril, _aten.constant_pad_nd,
     _aten.ones_like, _aten.new_ones, _aten.new_full, _aten.fill, _aten.eye,
-    _aten.floor_divide, _aten.hardswish,
+    _aten.floor_divide, _aten.hardswish, _aten.leaky_relu,
     _aten.elu_backward, _aten.hardsigmoid_backward, _aten.hardswish_backward, _aten.hardtanh_backward,
     _aten.leaky_relu_backward, _aten.softplus_backward,
 }  # fmt: skip
