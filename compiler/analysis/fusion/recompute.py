@@ -6,8 +6,10 @@ from .plan import FusionPlan, Member, Refusal
 
 def recompute(merged: Merged) -> Refusal | None:
     """What is computed at more points than before is cheap, or takes less time than the traffic that it
-    saves.  What is computed at several coordinates for each point leaves a kernel of a limited size.  What is
-    looked up is not read more often than before, or in pieces; what reads nothing may be.
+    saves.  What is computed at several coordinates for each point leaves a kernel of a limited size.
+
+    What is looked up does not read more often than before, or in pieces.  What reads nothing may be, and what
+    reads one tensor that lies as its result and has no more bytes: it is looked up in place of the result.
     """
     plan, limits = merged.plan, merged.limits
     copied = sum([_size(plan.members[instance.member]) for instance in plan.instances])
@@ -22,13 +24,15 @@ def recompute(merged: Merged) -> Refusal | None:
     for number, visits in sorted(merged.visits.items()):
         member, now = plan.members[number], visits.now
         summary = member.summary
-        if number in looked_up and summary.reads and (now > most or _scattered(plan, number)):
+        oftener = number in looked_up and bool(summary.reads) and now > most
+        instead = oftener and _may_be_looked_up_instead(merged, member)
+        if (oftener and not instead) or (number in looked_up and _scattered(plan, number)):
             return Refusal(
                 "recompute",
                 f"{member.name} is looked up: it would read more often, or in pieces",
                 (("points_before", most), ("points_after", now)),
             )
-        cheap = summary.weight <= limits.cheap and len(summary.reads) <= limits.loads
+        cheap = summary.weight <= limits.cheap and len(summary.reads) <= limits.loads and not instead
         if now <= visits.before or cheap:
             continue
         saved = 2 * merged.form.bytes_of(member.results)  # one write and one read
@@ -51,6 +55,18 @@ def recompute(merged: Merged) -> Refusal | None:
 def _size(member: Member) -> int:
     """Operations and loads of one copy of a kernel."""
     return member.summary.ops + len(member.summary.reads)
+
+
+def _may_be_looked_up_instead(merged: Merged, member: Member) -> bool:
+    """Whether a member reads one tensor, at the elements that it writes, and no byte more than it writes."""
+    summary = member.summary
+    if len(summary.reads) != 1 or len(summary.writes) != 1:
+        return False
+    (read,), (write,) = summary.reads, summary.writes
+    if read.indirect or read.guarded or write.guarded or read.coords != write.coords:
+        return False
+    source, result = (merged.form.bytes_of([member.operands[a.argument]]) for a in (read, write))
+    return source <= result
 
 
 def _scattered(plan: FusionPlan, number: int) -> bool:
