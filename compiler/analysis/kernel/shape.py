@@ -231,11 +231,13 @@ class KernelShape:
 
     @cached_property
     def main_access(self) -> Access | None:
-        """The access that decides memory order: the one over the most points, a store before a load."""
+        """The access that decides memory order: of those over the most points the one that says of most dims
+        how far a step is, as what is stored at looked-up rows does not; a store before a load.
+        """
         candidates = [a for a in self.accesses if self.kernel.op_dims[a.op]]
-        return max(
-            candidates, key=lambda a: self.points(tuple(sorted(self.kernel.op_dims[a.op]))), default=None
-        )
+        points = [self.points(tuple(sorted(self.kernel.op_dims[a.op]))) for a in candidates]
+        most = [a for a, count in zip(candidates, points, strict=True) if count == max(points)]
+        return min(most, key=lambda a: sum(not step for step in self.steps(a).values()), default=None)
 
     @cached_property
     def order(self) -> tuple[str, ...]:
