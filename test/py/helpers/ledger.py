@@ -3,11 +3,14 @@ move or explain code, and to decide nothing differently, can show that it does.
 
     python test/py/helpers/ledger.py             # what differs from ledger.txt; exit status 1 if it does
     python test/py/helpers/ledger.py --write     # writes that file anew: decisions changed, for all to see
+    python test/py/helpers/ledger.py models/gpt2 norms/  # of the entries whose names begin so
     python test/py/helpers/ledger.py --show KEY DIR  # the texts of one entry in new folders, to be compared
 
 Every graph of the corpus is compiled as for a GPU, on a CPU: to the planned level, with free layouts and the
-library's epilogues, for static and for symbolic sizes, for two hardware models, forward and backward.  A line
-holds, for one compiled graph, the start of the SHA-256 of
+library's epilogues, for static and for symbolic sizes, for two hardware models, forward and backward.  All of
+these leave products to the library, as on a CPU; graphs with products are compiled once more, with each
+product a kernel or a call as for a GPU (``products``).  A line holds, for one compiled graph, the start
+of the SHA-256 of
 
     planned     the planned module, without locations
     ttir        the TTIR of every kernel, with its warps and stages, without locations
@@ -38,14 +41,23 @@ import fuse_mlir
 from fuse_mlir.bench.models import ModelCase, select
 from fuse_mlir.compiler.codegen.launches import kernel_sources
 from fuse_mlir.compiler.driver import compilation
+from fuse_mlir.compiler.ir.choices import CHOICE
 from fuse_mlir.compiler.mlir import ir
 from fuse_mlir.compiler.runtime.cuda_graphs.partitions import partitioned_plan
 from fuse_mlir.compiler.runtime.plans.make_plan import make_plan
 from fuse_mlir.compiler.runtime.plans.python_source import python_source
+from fuse_mlir.passes.products import choose_libraries, library_products, product_kernel
 
 LEDGER = Path(__file__).with_suffix(".txt")
 ARTIFACTS = ("planned", "ttir", "plan", "partitions")
 HARDWARE = ("h200", "a100")
+#: What each entry is compiled for: its sizes, or its products, and a hardware model.
+TARGETS = (
+    *((sizes, hardware) for sizes in ("static", "dynamic") for hardware in HARDWARE),
+    ("products", "h200"),
+)
+#: The passes of products that ask where the module runs.
+OF_A_DEVICE = (choose_libraries, library_products, product_kernel)
 #: As on a GPU, whatever the tests' environment asks for: the verifier changes nothing and takes time.
 AS_ON_A_GPU = {"interpret_level": "planned", "layouts": "free", "epilogues": "library", "verify": "off"}
 #: Digits of a SHA-256 that are kept.
@@ -82,20 +94,29 @@ class Compiled(Exception):
     """Ends a call once its graphs are compiled, before they run."""
 
 
-def artifacts(call: Callable[[Compile], Any], dynamic: bool, hardware: str) -> dict[str, dict[str, str]]:
-    """What becomes of an entry: the texts of the artifacts of each compiled graph, named after its kind."""
+def artifacts(call: Callable[[Compile], Any], target: tuple[str, str]) -> dict[str, dict[str, str]]:
+    """What becomes of an entry: the texts of the artifacts of each compiled graph, named after its kind.  For
+    ``products``, of each graph in which the compiler decided about one.
+    """
+    form, hardware = target
     found: dict[str, dict[str, str]] = {}
 
     def taken(module: ir.Module, *args: Any, kind: str, **kwargs: Any) -> compilation.Executable:
-        found[f"{kind}{len(found)}"] = _texts(module)
+        texts = _texts(module)
+        if form != "products" or CHOICE in texts["planned"]:
+            found[f"{kind}{len(found)}"] = texts
         return compilation.Executable(_end)
 
     torch._dynamo.reset()
     torch.manual_seed(0)
     options = {**AS_ON_A_GPU, "hardware": hardware}
-    compiled = partial(torch.compile, backend=fuse_mlir.backend, dynamic=dynamic, options=options)
-    with mock.patch.object(compilation, "executable", taken), contextlib.suppress(Compiled):
-        call(compiled)
+    compiled = partial(torch.compile, backend=fuse_mlir.backend, dynamic=form == "dynamic", options=options)
+    with contextlib.ExitStack() as patches:
+        patches.enter_context(mock.patch.object(compilation, "executable", taken))
+        for asking in OF_A_DEVICE if form == "products" else ():
+            patches.enter_context(mock.patch.object(asking, "device_of", lambda module: "cuda:0"))
+        with contextlib.suppress(Compiled):
+            call(compiled)
     return found
 
 
@@ -120,17 +141,13 @@ def without_places(text: str) -> str:
     return _PLACE.sub("PLACE", _LOCATION.sub("", text))
 
 
-#: What each entry is compiled for: its sizes, and a hardware model.
-TARGETS = tuple((sizes, hardware) for sizes in ("static", "dynamic") for hardware in HARDWARE)
-
-
 def lines(name: str, targets: Iterable[tuple[str, str]] = TARGETS) -> Iterator[str]:
     """The ledger's lines of an entry."""
     call = entries()[name]
-    for sizes, hardware in targets:
-        for graph, texts in artifacts(call, sizes == "dynamic", hardware).items():
+    for target in targets:
+        for graph, texts in artifacts(call, target).items():
             hashes = (hashlib.sha256(texts[a].encode()).hexdigest()[:DIGITS] for a in ARTIFACTS)
-            yield " ".join((name, sizes, hardware, graph, *hashes))
+            yield " ".join((name, *target, graph, *hashes))
 
 
 def header() -> str:
@@ -155,30 +172,33 @@ def _lines(name: str) -> list[str]:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("names", nargs="*", help="how the names of the entries begin; all without one")
     parser.add_argument("--write", action="store_true", help=f"write {LEDGER.name} anew")
     parser.add_argument("--show", nargs=2, metavar=("KEY", "DIR"), help="write an entry's artifacts to DIR")
     asked = parser.parse_args()
+    if asked.write and asked.names:
+        parser.error("--write writes all entries")
     if asked.show:
         return _show(asked.show[0], Path(asked.show[1]))
+    chosen = [name for name in entries() if name.startswith(tuple(asked.names) or "")]
     with ProcessPoolExecutor(mp_context=get_context("spawn")) as pool:
-        now = [header(), *chain.from_iterable(pool.map(_lines, entries()))]
+        now = [header(), *chain.from_iterable(pool.map(_lines, chosen))]
+    before = [line for line in committed() if line.startswith("#") or line.split(" ")[0] in chosen]
     if asked.write:
         LEDGER.write_text("\n".join(now) + "\n")
         return 0
-    before = committed()
     for line in sorted(set(before) ^ set(now)):
         print("-" if line in before else "+", line)
     return int(before != now)
 
 
 def _show(name: str, folder: Path) -> int:
-    for dynamic in (False, True):
-        for hardware in HARDWARE:
-            for graph, texts in artifacts(entries()[name], dynamic, hardware).items():
-                place = folder / f"{'dynamic' if dynamic else 'static'}-{hardware}-{graph}"
-                place.mkdir(parents=True)
-                for artifact, text in texts.items():
-                    (place / artifact).write_text(text)
+    for target in TARGETS:
+        for graph, texts in artifacts(entries()[name], target).items():
+            place = folder / "-".join((*target, graph))
+            place.mkdir(parents=True)
+            for artifact, text in texts.items():
+                (place / artifact).write_text(text)
     return 0
 
 

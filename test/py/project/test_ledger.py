@@ -19,8 +19,13 @@ MODELS = [n for n in SHARE if n.startswith("models/")]
 
 
 def targets(name):
-    """What an entry is compiled for: a model of the share for one target, in turns."""
-    return ledger.TARGETS[MODELS.index(name) % 4 :][:1] if name in MODELS else ledger.TARGETS
+    """What an entry is compiled for: a model of the share for one target, in turns; products where there are
+    some.
+    """
+    if name in MODELS:
+        turn = MODELS.index(name) % len(ledger.TARGETS)
+        return ledger.TARGETS[turn : turn + 1]
+    return [t for t in ledger.TARGETS if t[0] != "products" or ledger.of(name, [t])]
 
 
 pytestmark = [
