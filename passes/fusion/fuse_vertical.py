@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import ClassVar
 
+from ...compiler.analysis.fusion.chains import long_chains
 from ...compiler.analysis.fusion.form import Limits
 from ...compiler.analysis.fusion.graph import GroupGraph
 from ...compiler.analysis.fusion.plan import Refusal
@@ -42,7 +43,10 @@ class FuseVertical(AnalysisPass):
 
     Pairs of groups of which one reads what the other made are tried until none is left: the pair that saves
     most time first (``compiler/analysis/fusion/score.py``), then the nearest, then program order.  Calls that
-    already have the same ``fuse.group`` are one group from the start.
+    already have the same ``fuse.group`` are one group from the start.  So are chains of at least
+    ``long_chain`` pointwise kernels at the same points (``compiler/analysis/fusion/chains.py``): a recurrence
+    over time that a loop spells out keeps its state in registers.  One that would exceed ``max_ops`` is cut
+    in halves.
 
     ``fusions`` is a table of measured pairs (``compiler/analysis/fusion/measured.py``), which the search of
     ``mode="max-autotune"`` writes: a pair that it names as better apart stays apart (rule ``measured``).
@@ -63,9 +67,11 @@ class FuseVertical(AnalysisPass):
 
     name: ClassVar[str] = "fuse-vertical"
     preserves: ClassVar[Analyses] = (Program, GroupGraph)
-    max_accesses: Count = Limits.accesses
-    max_stores: Count = Limits.stores
-    max_ops: Count = Limits.ops
+    max_accesses: Count = 1024
+    max_tensors: Count = Limits.tensors
+    max_stores: Count = 256
+    max_ops: Count = 1536
+    long_chain: Count = 128
     hardware: str = "generic"
     fusions: str = ""
 
@@ -80,9 +86,17 @@ class FuseVertical(AnalysisPass):
     def fused(self, module: ir.Module, analyses: AnalysisManager) -> Fuser:
         """What has merged the groups; the calls do not say so yet."""
         hardware = hardware_of(self.hardware, self, module)
-        limits = Limits.of(hardware, accesses=self.max_accesses, stores=self.max_stores, ops=self.max_ops)
+        limits = Limits.of(
+            hardware,
+            accesses=self.max_accesses,
+            tensors=self.max_tensors,
+            stores=self.max_stores,
+            ops=self.max_ops,
+        )
         measured = measurements_of(self.name, self.fusions, module)
         fuser = Fuser(self.name, groups_of(analyses), limits, hardware, measured=measured)
+        for chain in long_chains(fuser.graph, limits, self.long_chain):
+            fuser.join(chain)
         fuser.run(producer_consumer_pairs)
         return fuser
 

@@ -96,6 +96,16 @@ class Fuser:
                 if pair not in queued or contents(other).meets(gone):
                     put(pair)
 
+    def join(self, nodes: Sequence[int]) -> None:
+        """Makes one group of nodes, each alone in its group, in program order.  ``long_chains`` found them:
+        they compute no point again, and nothing has to run between them.
+        """
+        group = nodes[0]
+        for node in nodes[1:]:
+            gain = Gain(self.graph.saved_bytes(group, node), launches=1)
+            self.merges.append(Merge(self.graph.members[group], (node,), gain))
+            group = self.graph.merge(group, node)
+
     def _groups(self) -> set[int]:
         """The groups of kernels."""
         return {self.graph.group_of[node] for node in self.graph.summaries}

@@ -31,8 +31,10 @@ class Limits:
     A kernel that sums both the rows and the columns of a matrix *walks*: each program takes a slice of the
     rows, goes through them one by one, and keeps the sums of all columns in registers.
 
-    accesses, stores, ops: most tensors that a kernel reads or stores, stores alone, and scalar operations.  A
-                    recurrence over time that is spelled out has hundreds of reads and operations.
+    accesses, stores, ops: most loads and stores of a kernel, stores alone, and scalar operations.
+                    ``fuse-vertical`` allows more: a recurrence over time that is spelled out has hundreds of
+                    reads and thousands of operations.
+    tensors:        most tensors that a kernel reads or stores.  CUDA takes 4 KB of parameters.
     cheap, loads:   a kernel with at most so many issue slots and loads for each point may always be
                     recomputed.
     row, rows:      a reduction of more than ``row`` elements with fewer than ``rows`` results does not merge
@@ -59,6 +61,7 @@ class Limits:
     """
 
     accesses: int = 256
+    tensors: int = 256
     stores: int = 64
     ops: int = 1024
     cheap: int = 16
@@ -79,7 +82,14 @@ class Limits:
     depth: int = 256
 
     @staticmethod
-    def of(hardware: Hardware, *, accesses: int = accesses, stores: int = stores, ops: int = ops) -> "Limits":
+    def of(
+        hardware: Hardware,
+        *,
+        accesses: int = accesses,
+        tensors: int = tensors,
+        stores: int = stores,
+        ops: int = ops,
+    ) -> "Limits":
         """Of a GPU.  Rows that programs hold are parts of the registers of a multiprocessor: half of them for
         a row that is reduced alone, a quarter for one in a walk, an eighth for one of a group.
         """
@@ -93,6 +103,7 @@ class Limits:
             walked=registers // 4,
             numbers=registers * 3 // 4,
             accesses=accesses,
+            tensors=tensors,
             stores=stores,
             ops=ops,
         )

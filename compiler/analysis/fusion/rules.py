@@ -14,13 +14,14 @@ it (see ``form.py``).  Their texts call the kernels "{0}", "{1}", ..
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property
 
 from ...base.dataclass import dataclass
 from ...ir.contractions import PRODUCTS
 from ..contraction.tensor_cores import FEW
 from .columns import have_block, products_of
+from .contents import Contents
 from .form import FusionForm, Limits, Verdict
 from .graph import GroupGraph
 from .merged import Merged
@@ -92,32 +93,32 @@ def device(c: Candidate) -> Refusal | None:
 
 
 def size(c: Candidate) -> Refusal | None:
-    """The fused kernel stays within the limits on accesses (loads from outside, stores) and scalar
+    """The fused kernel stays within the limits on accesses (loads from outside, stores), tensors and scalar
     operations.
     """
     one, other = c.graph.contents(c.first), c.graph.contents(c.second)
     made = one.made | other.made
-    stores, ops = len(c.escaping), one.ops + other.ops
-    accesses = sum([value not in made for value, _ in one.loads | other.loads]) + stores
-    if accesses <= c.limits.accesses and stores <= c.limits.stores and ops <= c.limits.ops:
-        return None
-    numbers = (
-        ("accesses", accesses),
-        ("max_accesses", c.limits.accesses),
-        ("stores", stores),
-        ("max_stores", c.limits.stores),
-        ("scalar_ops", ops),  # not `ops`: that names the locations of a remark
-        ("max_ops", c.limits.ops),
+    loads = [value for value, _ in one.loads | other.loads if value not in made]
+    return _too_large(loads, len(c.escaping), one.ops + other.ops, c.limits)
+
+
+def _too_large(loads: Sequence[int], stores: int, ops: int, limits: Limits) -> Refusal | None:
+    """The rule ``size`` of a kernel.  loads: the value of each of its loads from outside."""
+    found = (
+        ("accesses", len(loads) + stores, limits.accesses),
+        ("tensors", len(set(loads)) + stores, limits.tensors),
+        ("stores", stores, limits.stores),
+        ("ops", ops, limits.ops),
     )
-    exceeded = [
-        f"{limit}={most}"
-        for limit, found, most in (
-            ("max-accesses", accesses, c.limits.accesses),
-            ("max-stores", stores, c.limits.stores),
-            ("max-ops", ops, c.limits.ops),
-        )
-        if found > most
-    ]
+    exceeded = [f"max-{what}={most}" for what, number, most in found if number > most]
+    if not exceeded:
+        return None
+    numbers = tuple(
+        figure
+        for what, number, most in found
+        # not `ops`: that names the locations of a remark
+        for figure in (("scalar_ops" if what == "ops" else what, number), (f"max_{what}", most))
+    )
     return Refusal("size", f"the fused kernel would exceed {' and '.join(exceeded)}", numbers)
 
 
@@ -334,6 +335,20 @@ def judge(candidate: Candidate) -> Verdict:
     return verdict._replace(refusal=verdict.refusal.about(names))
 
 
+def judge_nodes(graph: GroupGraph, nodes: Sequence[int], limits: Limits) -> Refusal | None:
+    """Why several nodes, each alone in its group, may not become one kernel; None where they may.  Whether
+    something has to run between them is not asked.
+    """
+    group_of = list(graph.group_of)
+    for node in nodes:
+        group_of[node] = nodes[0]
+    contents = Contents.of([graph.contents(graph.group_of[n]) for n in nodes], group_of, nodes[0])
+    refusal = _too_large([v for v, _ in contents.loads], len(contents.kept), contents.ops, limits)
+    if refusal is not None:
+        return refusal
+    return _verdict(graph, _form(graph, nodes, frozenset(contents.kept), limits)).refusal
+
+
 def walk_of_group(graph: GroupGraph, group: int, limits: Limits) -> Walk | None:
     """The walk of a group that has merged; None for one that does not sum rows and columns in a walk."""
     nodes = graph.members[group]
@@ -364,4 +379,4 @@ def judge_form(form: FusionForm) -> Verdict:
     return Verdict(None, slots, merged.work if slots else 0, merged.walk)
 
 
-__all__ = ["OF_GROUPS", "OF_MERGED", "Candidate", "judge", "judge_form", "walk_of_group"]
+__all__ = ["OF_GROUPS", "OF_MERGED", "Candidate", "judge", "judge_form", "judge_nodes", "walk_of_group"]

@@ -323,7 +323,7 @@ class Spaces:
                     {**kept, **lost},
                 )
                 for i in self.instances
-                if i.cluster == gone
+                if i.cluster == gone and self.members[i.member].summary.crossings
             )
             options.append((not clean, not is_plain(mapping), len(options), keep, gone, mapping))
         if not options:

@@ -1,7 +1,7 @@
 // RUN: fuse-opt %s --pass-pipeline="builtin.module(fold-views,fuse-vertical{max-ops=3})" --split-input-file | FileCheck %s
 // RUN: fuse-opt %s --pass-pipeline="builtin.module(fold-views,fuse-vertical{max-ops=3})" --split-input-file --remarks=text -o %t 2>&1 | FileCheck %s --check-prefix=REMARK
 
-// REMARK: missed: fuse-vertical: size, accesses=2, max_accesses=256, stores=1, max_stores=64, scalar_ops=4, max_ops=3: exp_0 and neg_3 stay apart
+// REMARK: missed: fuse-vertical: size, accesses=2, max_accesses=1024, tensors=2, max_tensors=256, stores=1, max_stores=256, scalar_ops=4, max_ops=3: exp_0 and neg_3 stay apart
 // REMARK: passed: fuse-vertical: fused
 // REMARK: missed: fuse-vertical: size, accesses=6,{{.*}} first and second stay apart
 
