@@ -293,3 +293,161 @@ module attributes {fuse.device = "cpu"} {
 // expected-error @+1 {{the module has no function @main}}
 module attributes {fuse.device = "cpu"} {
 }
+
+// -----
+
+// Rows of 64 bytes at loaded indices are looked up by each of two kernels: the table and the indices have fewer bytes.
+// CHECK-LABEL: func.func @main
+// CHECK: %[[R0:.*]] = call @rows(
+// CHECK: call @add(%arg2, %[[R0]],
+// CHECK: %[[R1:.*]] = call @rows(
+// CHECK: call @add(%arg2, %[[R1]],
+module attributes {fuse.device = "cpu"} {
+  func.func @main(%t: tensor<64x16xf32>, %i: tensor<640xi64>, %x: tensor<640x16xf32>) -> (tensor<640x16xf32>, tensor<640x16xf32>) {
+    %o = "fuse.empty"() {syms = []} : () -> tensor<640x16xf32>
+    %m = call @rows(%t, %i, %o) : (tensor<64x16xf32>, tensor<640xi64>, tensor<640x16xf32>) -> tensor<640x16xf32>
+    %p = "fuse.empty"() {syms = []} : () -> tensor<640x16xf32>
+    %a = call @add(%x, %m, %p) : (tensor<640x16xf32>, tensor<640x16xf32>, tensor<640x16xf32>) -> tensor<640x16xf32>
+    %q = "fuse.empty"() {syms = []} : () -> tensor<640x16xf32>
+    %b = call @add(%x, %m, %q) : (tensor<640x16xf32>, tensor<640x16xf32>, tensor<640x16xf32>) -> tensor<640x16xf32>
+    return %a, %b : tensor<640x16xf32>, tensor<640x16xf32>
+  }
+  func.func private @rows(%t: tensor<64x16xf32>, %i: tensor<640xi64>, %o: tensor<640x16xf32>) -> tensor<640x16xf32> attributes {fuse.kernel, fuse.dims = {d0 = "640", d1 = "16"}, fuse.ties = array<i64: 2>} {
+    %true = arith.constant true
+    %zero = arith.constant 0.0 : f32
+    %none = arith.constant 0 : i64
+    %many = arith.constant 64 : i64
+    %at = "fuse.load"(%i, %true, %none) {at = ["d0"]} : (tensor<640xi64>, i1, i64) -> i64
+    %inside = arith.cmpi ult, %at, %many : i64
+    cf.assert %inside, "index out of range" {fuse.index_check}
+    %v = "fuse.load"(%t, %inside, %zero, %at) {at = ["i0", "d1"]} : (tensor<64x16xf32>, i1, f32, i64) -> f32
+    %r = "fuse.store"(%o, %v, %true) {at = ["d0", "d1"], mode = "set"} : (tensor<640x16xf32>, f32, i1) -> tensor<640x16xf32>
+    return %r : tensor<640x16xf32>
+  }
+  func.func private @add(%x0: tensor<640x16xf32>, %x1: tensor<640x16xf32>, %o: tensor<640x16xf32>) -> tensor<640x16xf32> attributes {fuse.kernel, fuse.dims = {d0 = "640", d1 = "16"}, fuse.ties = array<i64: 2>} {
+    %true = arith.constant true
+    %zero = arith.constant 0.0 : f32
+    %v0 = "fuse.load"(%x0, %true, %zero) {at = ["d0", "d1"]} : (tensor<640x16xf32>, i1, f32) -> f32
+    %v1 = "fuse.load"(%x1, %true, %zero) {at = ["d0", "d1"]} : (tensor<640x16xf32>, i1, f32) -> f32
+    %r = arith.addf %v0, %v1 : f32
+    %out = "fuse.store"(%o, %r, %true) {at = ["d0", "d1"], mode = "set"} : (tensor<640x16xf32>, f32, i1) -> tensor<640x16xf32>
+    return %out : tensor<640x16xf32>
+  }
+}
+
+// -----
+
+// Must not fire: rows of 8 bytes take 32 of memory each time.
+// CHECK-LABEL: func.func @main
+// CHECK-COUNT-1: call @rows(
+// CHECK-NOT: call @rows(
+module attributes {fuse.device = "cpu"} {
+  func.func @main(%t: tensor<64x2xf32>, %i: tensor<640xi64>, %x: tensor<640x2xf32>) -> (tensor<640x2xf32>, tensor<640x2xf32>) {
+    %o = "fuse.empty"() {syms = []} : () -> tensor<640x2xf32>
+    %m = call @rows(%t, %i, %o) : (tensor<64x2xf32>, tensor<640xi64>, tensor<640x2xf32>) -> tensor<640x2xf32>
+    %p = "fuse.empty"() {syms = []} : () -> tensor<640x2xf32>
+    %a = call @add(%x, %m, %p) : (tensor<640x2xf32>, tensor<640x2xf32>, tensor<640x2xf32>) -> tensor<640x2xf32>
+    %q = "fuse.empty"() {syms = []} : () -> tensor<640x2xf32>
+    %b = call @add(%x, %m, %q) : (tensor<640x2xf32>, tensor<640x2xf32>, tensor<640x2xf32>) -> tensor<640x2xf32>
+    return %a, %b : tensor<640x2xf32>, tensor<640x2xf32>
+  }
+  func.func private @rows(%t: tensor<64x2xf32>, %i: tensor<640xi64>, %o: tensor<640x2xf32>) -> tensor<640x2xf32> attributes {fuse.kernel, fuse.dims = {d0 = "640", d1 = "2"}, fuse.ties = array<i64: 2>} {
+    %true = arith.constant true
+    %zero = arith.constant 0.0 : f32
+    %none = arith.constant 0 : i64
+    %many = arith.constant 64 : i64
+    %at = "fuse.load"(%i, %true, %none) {at = ["d0"]} : (tensor<640xi64>, i1, i64) -> i64
+    %inside = arith.cmpi ult, %at, %many : i64
+    cf.assert %inside, "index out of range" {fuse.index_check}
+    %v = "fuse.load"(%t, %inside, %zero, %at) {at = ["i0", "d1"]} : (tensor<64x2xf32>, i1, f32, i64) -> f32
+    %r = "fuse.store"(%o, %v, %true) {at = ["d0", "d1"], mode = "set"} : (tensor<640x2xf32>, f32, i1) -> tensor<640x2xf32>
+    return %r : tensor<640x2xf32>
+  }
+  func.func private @add(%x0: tensor<640x2xf32>, %x1: tensor<640x2xf32>, %o: tensor<640x2xf32>) -> tensor<640x2xf32> attributes {fuse.kernel, fuse.dims = {d0 = "640", d1 = "2"}, fuse.ties = array<i64: 2>} {
+    %true = arith.constant true
+    %zero = arith.constant 0.0 : f32
+    %v0 = "fuse.load"(%x0, %true, %zero) {at = ["d0", "d1"]} : (tensor<640x2xf32>, i1, f32) -> f32
+    %v1 = "fuse.load"(%x1, %true, %zero) {at = ["d0", "d1"]} : (tensor<640x2xf32>, i1, f32) -> f32
+    %r = arith.addf %v0, %v1 : f32
+    %out = "fuse.store"(%o, %r, %true) {at = ["d0", "d1"], mode = "set"} : (tensor<640x2xf32>, f32, i1) -> tensor<640x2xf32>
+    return %out : tensor<640x2xf32>
+  }
+}
+
+// -----
+
+// Must not fire: the table has more bytes than the rows.
+// CHECK-LABEL: func.func @main
+// CHECK-COUNT-1: call @rows(
+// CHECK-NOT: call @rows(
+module attributes {fuse.device = "cpu"} {
+  func.func @main(%t: tensor<1000x16xf32>, %i: tensor<640xi64>, %x: tensor<640x16xf32>) -> (tensor<640x16xf32>, tensor<640x16xf32>) {
+    %o = "fuse.empty"() {syms = []} : () -> tensor<640x16xf32>
+    %m = call @rows(%t, %i, %o) : (tensor<1000x16xf32>, tensor<640xi64>, tensor<640x16xf32>) -> tensor<640x16xf32>
+    %p = "fuse.empty"() {syms = []} : () -> tensor<640x16xf32>
+    %a = call @add(%x, %m, %p) : (tensor<640x16xf32>, tensor<640x16xf32>, tensor<640x16xf32>) -> tensor<640x16xf32>
+    %q = "fuse.empty"() {syms = []} : () -> tensor<640x16xf32>
+    %b = call @add(%x, %m, %q) : (tensor<640x16xf32>, tensor<640x16xf32>, tensor<640x16xf32>) -> tensor<640x16xf32>
+    return %a, %b : tensor<640x16xf32>, tensor<640x16xf32>
+  }
+  func.func private @rows(%t: tensor<1000x16xf32>, %i: tensor<640xi64>, %o: tensor<640x16xf32>) -> tensor<640x16xf32> attributes {fuse.kernel, fuse.dims = {d0 = "640", d1 = "16"}, fuse.ties = array<i64: 2>} {
+    %true = arith.constant true
+    %zero = arith.constant 0.0 : f32
+    %none = arith.constant 0 : i64
+    %many = arith.constant 1000 : i64
+    %at = "fuse.load"(%i, %true, %none) {at = ["d0"]} : (tensor<640xi64>, i1, i64) -> i64
+    %inside = arith.cmpi ult, %at, %many : i64
+    cf.assert %inside, "index out of range" {fuse.index_check}
+    %v = "fuse.load"(%t, %inside, %zero, %at) {at = ["i0", "d1"]} : (tensor<1000x16xf32>, i1, f32, i64) -> f32
+    %r = "fuse.store"(%o, %v, %true) {at = ["d0", "d1"], mode = "set"} : (tensor<640x16xf32>, f32, i1) -> tensor<640x16xf32>
+    return %r : tensor<640x16xf32>
+  }
+  func.func private @add(%x0: tensor<640x16xf32>, %x1: tensor<640x16xf32>, %o: tensor<640x16xf32>) -> tensor<640x16xf32> attributes {fuse.kernel, fuse.dims = {d0 = "640", d1 = "16"}, fuse.ties = array<i64: 2>} {
+    %true = arith.constant true
+    %zero = arith.constant 0.0 : f32
+    %v0 = "fuse.load"(%x0, %true, %zero) {at = ["d0", "d1"]} : (tensor<640x16xf32>, i1, f32) -> f32
+    %v1 = "fuse.load"(%x1, %true, %zero) {at = ["d0", "d1"]} : (tensor<640x16xf32>, i1, f32) -> f32
+    %r = arith.addf %v0, %v1 : f32
+    %out = "fuse.store"(%o, %r, %true) {at = ["d0", "d1"], mode = "set"} : (tensor<640x16xf32>, f32, i1) -> tensor<640x16xf32>
+    return %out : tensor<640x16xf32>
+  }
+}
+
+// -----
+
+// Must not fire: a user's assertion runs once.
+// CHECK-LABEL: func.func @main
+// CHECK-COUNT-1: call @rows(
+// CHECK-NOT: call @rows(
+module attributes {fuse.device = "cpu"} {
+  func.func @main(%t: tensor<64x16xf32>, %i: tensor<640xi64>, %x: tensor<640x16xf32>) -> (tensor<640x16xf32>, tensor<640x16xf32>) {
+    %o = "fuse.empty"() {syms = []} : () -> tensor<640x16xf32>
+    %m = call @rows(%t, %i, %o) : (tensor<64x16xf32>, tensor<640xi64>, tensor<640x16xf32>) -> tensor<640x16xf32>
+    %p = "fuse.empty"() {syms = []} : () -> tensor<640x16xf32>
+    %a = call @add(%x, %m, %p) : (tensor<640x16xf32>, tensor<640x16xf32>, tensor<640x16xf32>) -> tensor<640x16xf32>
+    %q = "fuse.empty"() {syms = []} : () -> tensor<640x16xf32>
+    %b = call @add(%x, %m, %q) : (tensor<640x16xf32>, tensor<640x16xf32>, tensor<640x16xf32>) -> tensor<640x16xf32>
+    return %a, %b : tensor<640x16xf32>, tensor<640x16xf32>
+  }
+  func.func private @rows(%t: tensor<64x16xf32>, %i: tensor<640xi64>, %o: tensor<640x16xf32>) -> tensor<640x16xf32> attributes {fuse.kernel, fuse.dims = {d0 = "640", d1 = "16"}, fuse.ties = array<i64: 2>} {
+    %true = arith.constant true
+    %zero = arith.constant 0.0 : f32
+    %none = arith.constant 0 : i64
+    %many = arith.constant 64 : i64
+    %at = "fuse.load"(%i, %true, %none) {at = ["d0"]} : (tensor<640xi64>, i1, i64) -> i64
+    %inside = arith.cmpi ult, %at, %many : i64
+    cf.assert %inside, "index out of range"
+    %v = "fuse.load"(%t, %inside, %zero, %at) {at = ["i0", "d1"]} : (tensor<64x16xf32>, i1, f32, i64) -> f32
+    %r = "fuse.store"(%o, %v, %true) {at = ["d0", "d1"], mode = "set"} : (tensor<640x16xf32>, f32, i1) -> tensor<640x16xf32>
+    return %r : tensor<640x16xf32>
+  }
+  func.func private @add(%x0: tensor<640x16xf32>, %x1: tensor<640x16xf32>, %o: tensor<640x16xf32>) -> tensor<640x16xf32> attributes {fuse.kernel, fuse.dims = {d0 = "640", d1 = "16"}, fuse.ties = array<i64: 2>} {
+    %true = arith.constant true
+    %zero = arith.constant 0.0 : f32
+    %v0 = "fuse.load"(%x0, %true, %zero) {at = ["d0", "d1"]} : (tensor<640x16xf32>, i1, f32) -> f32
+    %v1 = "fuse.load"(%x1, %true, %zero) {at = ["d0", "d1"]} : (tensor<640x16xf32>, i1, f32) -> f32
+    %r = arith.addf %v0, %v1 : f32
+    %out = "fuse.store"(%o, %r, %true) {at = ["d0", "d1"], mode = "set"} : (tensor<640x16xf32>, f32, i1) -> tensor<640x16xf32>
+    return %out : tensor<640x16xf32>
+  }
+}
