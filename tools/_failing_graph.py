@@ -23,7 +23,7 @@ from ..compiler.driver import captured_compilation
 from ..compiler.driver.cache_hit import CapturedLookup
 from ..compiler.driver.graph_compilation import compile_graph
 from ..compiler.fx.saved_strides import ALL_KEPT, KeptStrides
-from ._script import replaced, run_script
+from ._script import ScriptError, replaced, run_script
 
 
 @dataclass(frozen=True)
@@ -45,20 +45,32 @@ class Failure:
 
 
 class _Found(BaseException):
-    """Ends the script."""
+    """Ends the script.  lost: the device takes no more work, as after an illegal access."""
 
-    def __init__(self, failure: Failure) -> None:
-        self.failure = failure
+    def __init__(self, failure: Failure, lost: bool = False) -> None:
+        self.failure, self.lost = failure, lost
 
 
 def first_failure(script: str, arguments: Sequence[str]) -> Failure | None:
-    """Runs a script; None where all its graphs are right.  Raises ``ScriptError``."""
+    """Runs a script; None where all its graphs are right.  Raises ``ScriptError``, also where a graph made
+    the device unusable: nothing can be tried on it in this process.
+    """
     with scripts_graphs(_compile):
         try:
             run_script(script, arguments)
         except _Found as found:
+            if found.lost:
+                raise ScriptError(_lost(found.failure)) from found
             return found.failure
     return None
+
+
+def _lost(failure: Failure) -> str:
+    graph = f"the {failure.name} graph of {len(failure.gm.graph.nodes)} nodes"
+    return (
+        f"{graph} {failure.what}; the device takes no more work from this process, so no part of it can be "
+        "tried: run the script under NVIDIA's compute-sanitizer, which names the kernel and the access"
+    )
 
 
 @contextlib.contextmanager
@@ -95,8 +107,9 @@ def _compile(
         given, left = tuple(copies(args)), [*args]
         try:
             found = list(run(args))
+            _wait()
         except Exception as error:
-            raise _Found(Failure(original, given, options, name, _raises(error))) from error
+            raise _Found(Failure(original, given, options, name, _raises(error)), _is_lost()) from error
         wrong = difference(original, given, found, left)
         if wrong is not None:
             raise _Found(Failure(original, given, options, name, wrong))
@@ -105,6 +118,20 @@ def _compile(
     call._boxed_call = True  # type: ignore[attr-defined]
     compiled.call = call
     return compiled
+
+
+def _wait() -> None:
+    """Until the device is done: an error of a kernel is raised by a later call, and here by this one."""
+    if torch.accelerator.is_available():
+        torch.accelerator.synchronize()
+
+
+def _is_lost() -> bool:
+    try:
+        _wait()
+    except Exception:
+        return True
+    return False
 
 
 def alone(options: Options) -> Options:
@@ -120,6 +147,7 @@ def what_fails(gm: torch.fx.GraphModule, inputs: Sequence[Any], options: Options
             compiled = compile_graph(copy.deepcopy(gm), inputs, options, name=name)
         left = copies(inputs)
         found = list(compiled.call([*left]))
+        _wait()
     except Exception as error:
         return _raises(error)
     return difference(gm, inputs, found, left)

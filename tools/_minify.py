@@ -105,7 +105,11 @@ def write(failure: Failure, folder: Path) -> Path:
     torch.save({"inputs": list(failure.inputs), "held": held}, folder / _TENSORS)
     code = "\n".join(f"    {line}" if line else "" for line in failure.gm.code.strip().splitlines())
     text = _SCRIPT.format(
-        what=failure.what, code=code, options=_options_text(failure.options), tensors=_TENSORS
+        what=failure.what,
+        paths="" if failure.options.pipeline is None else _PATHS.format(sys.path[0]),
+        code=code,
+        options=_options_text(failure.options),
+        tensors=_TENSORS,
     )
     (folder / _NAME).write_text(text, encoding="utf-8")
     return folder / _NAME
@@ -124,8 +128,11 @@ def _options_text(options: Options) -> str:
     return "\n".join(["{", *lines, "}"]) if lines else "{}"
 
 
+#: Where the script finds passes of its own.
+_PATHS = "\nsys.path.insert(0, {!r})\n"
 _SCRIPT = '''"""Made by `python -m fuse_mlir.minify`: the graph {what}."""
 
+import sys
 from math import inf, nan
 from pathlib import Path
 
@@ -133,7 +140,7 @@ import torch
 from torch import device
 
 import fuse_mlir
-
+{paths}
 
 class Minified(torch.nn.Module):
 {code}

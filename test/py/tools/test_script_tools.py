@@ -15,7 +15,8 @@ from fuse_mlir.compiler.rewrites.captured.idle_dropouts import drop_idle_dropout
 from fuse_mlir.passes.fusion.materialize_fusion import MaterializeFusion
 from fuse_mlir.passes.graph.duplicate_cheap import DuplicateCheap
 from fuse_mlir.passes.tiling import apply_tiling
-from fuse_mlir.tools import _bisect, _minify, fuse_opt, fuse_run
+from fuse_mlir.tools import _bisect, _failing_graph, _minify, fuse_opt, fuse_run
+from fuse_mlir.tools._script import replaced
 
 pytestmark = pytest.mark.usefixtures("fresh_dynamo")
 
@@ -205,3 +206,26 @@ def test_what_is_left_in_arguments_is_compared(tmp_path, monkeypatch, capsys) ->
     assert _minify.main(["--out", str(tmp_path / "out"), str(script)]) == 1
     said = capsys.readouterr().out
     assert "gives argument 0 otherwise than eager" in said and "of exp it still gives result 0" in said
+
+
+def test_minified_finds_passes_of_the_scripts_folder(tmp_path, capsys) -> None:
+    out = tmp_path / "out"
+    assert _minify.main(["--out", str(out), str(ROOT / "examples/faults/wrong_pass.py")]) == 1
+    assert "it still gives result 0 otherwise than eager" in capsys.readouterr().out
+    with replaced(sys, "path", [*sys.path]), pytest.raises(AssertionError, match="not close"):
+        runpy.run_path(str(out / "minified.py"))
+
+
+@pytest.mark.parametrize("main", [_minify.main, _bisect.main])
+def test_a_device_that_is_lost_is_said_and_nothing_is_tried(main, tool, tmp_path, monkeypatch) -> None:
+    """As after an illegal access, of which the next wait tells."""
+
+    def wait() -> None:
+        raise RuntimeError("CUDA error: an illegal memory access was encountered")
+
+    monkeypatch.setattr(_failing_graph, "_wait", wait)
+    code, said = tool(main)
+    assert (
+        code == 1 and "inference graph of " in said and "raises RuntimeError: CUDA error: an illegal" in said
+    )
+    assert "the device takes no more work from this process" in said and not (tmp_path / "out").exists()
