@@ -27,6 +27,8 @@ from .fusing import groups_of, measurements_of
 
 #: Operands of a load at coordinates: a tensor, a guard, and what is read where that does not hold.
 _PLAIN_LOAD = 3
+#: Inputs may live longer by this share of a tensor more than it takes: a number, or one for each row.
+_BESIDE = 1 / 64
 
 
 @dataclass(frozen=True)
@@ -58,7 +60,7 @@ class RecomputeProducers(AnalysisPass):
     reduction, a scan or random numbers; on producers that store into anything but fresh empties; on those
     that assert something, unless they have other results, with which they still run, and the tensor needs
     nothing at loaded indices, which its copy would not check; where something later overwrites what the
-    producer reads, or an extern op writes to the tensor; where inputs would live longer by more bytes than
+    producer reads, or an extern op writes to the tensor; where inputs would live longer by clearly more than
     the tensor takes; nor where a rule of ``compiler/analysis/fusion/rules.py`` keeps the copy and the reader
     apart, or where ``fusions``, the table that the fusing passes read, says that the producer and a reader
     were measured to be better apart.
@@ -129,12 +131,12 @@ class _Tensor:
         return size * (len(self.readers) + (not self.stored)) - new
 
     def gain(self, hardware: Hardware) -> float:
-        """Microseconds saved; none where inputs would live longer by more than the tensor takes."""
+        """Microseconds saved; none where inputs would live longer by clearly more than the tensor takes."""
         summary = self.graph.summaries[self.producer]
         runs = len(self.readers) - (not self.stored)
         slots = runs * self.weight * self.graph.sizes.estimate(summary.points)
         freed = 0 if self.stored else self.graph.bytes_of(self.value)
-        if self.ending > freed:
+        if self.ending > freed * (1 + _BESIDE):
             return 0.0
         return Gain(self.saved_bytes(), slots=slots).microseconds(hardware)
 

@@ -53,6 +53,50 @@ module attributes {fuse.device = "cpu"} {
 
 // -----
 
+// A number lives longer, too, beside a tensor in the place of the wave.
+// CHECK-LABEL: func.func @main(
+// CHECK-COUNT-2: call @wave(
+// MERGED-LABEL: func.func @main(
+// MERGED-COUNT-2: call @fused_wave
+module attributes {fuse.device = "cpu"} {
+  func.func @main(%x: tensor<4096xf32>, %k: tensor<f32>) -> (tensor<64xf32>, tensor<512xf32>) {
+    %o = "fuse.empty"() {syms = []} : () -> tensor<4096xf32>
+    %p = "fuse.empty"() {syms = []} : () -> tensor<64xf32>
+    %q = "fuse.empty"() {syms = []} : () -> tensor<512xf32>
+    %s = call @wave(%x, %k, %o) : (tensor<4096xf32>, tensor<f32>, tensor<4096xf32>) -> tensor<4096xf32>
+    %c = call @rows(%s, %p) : (tensor<4096xf32>, tensor<64xf32>) -> tensor<64xf32>
+    %d = call @columns(%s, %q) : (tensor<4096xf32>, tensor<512xf32>) -> tensor<512xf32>
+    return %c, %d : tensor<64xf32>, tensor<512xf32>
+  }
+  func.func private @wave(%x: tensor<4096xf32>, %k: tensor<f32>, %o: tensor<4096xf32>) -> tensor<4096xf32> attributes {fuse.kernel, fuse.dims = {d0 = "4096"}, fuse.ties = array<i64: 2>} {
+    %true = arith.constant true
+    %zero = arith.constant 0.0 : f32
+    %v = "fuse.load"(%x, %true, %zero) {at = ["d0"]} : (tensor<4096xf32>, i1, f32) -> f32
+    %n = "fuse.load"(%k, %true, %zero) {at = []} : (tensor<f32>, i1, f32) -> f32
+    %r = arith.mulf %v, %n : f32
+    %out = "fuse.store"(%o, %r, %true) {at = ["d0"], mode = "set"} : (tensor<4096xf32>, f32, i1) -> tensor<4096xf32>
+    return %out : tensor<4096xf32>
+  }
+  func.func private @rows(%x: tensor<4096xf32>, %o: tensor<64xf32>) -> tensor<64xf32> attributes {fuse.kernel, fuse.dims = {d0 = "64", d1 = "64"}, fuse.ties = array<i64: 1>} {
+    %true = arith.constant true
+    %zero = arith.constant 0.0 : f32
+    %v = "fuse.load"(%x, %true, %zero) {at = ["d0*64 + d1"]} : (tensor<4096xf32>, i1, f32) -> f32
+    %s = "fuse.reduce"(%v) {kind = "sum", over = ["d1"]} : (f32) -> f32
+    %out = "fuse.store"(%o, %s, %true) {at = ["d0"], mode = "set"} : (tensor<64xf32>, f32, i1) -> tensor<64xf32>
+    return %out : tensor<64xf32>
+  }
+  func.func private @columns(%x: tensor<4096xf32>, %o: tensor<512xf32>) -> tensor<512xf32> attributes {fuse.kernel, fuse.dims = {d0 = "512", d1 = "8"}, fuse.ties = array<i64: 1>} {
+    %true = arith.constant true
+    %zero = arith.constant 0.0 : f32
+    %v = "fuse.load"(%x, %true, %zero) {at = ["d0*8 + d1"]} : (tensor<4096xf32>, i1, f32) -> f32
+    %s = "fuse.reduce"(%v) {kind = "sum", over = ["d1"]} : (f32) -> f32
+    %out = "fuse.store"(%o, %s, %true) {at = ["d0"], mode = "set"} : (tensor<512xf32>, f32, i1) -> tensor<512xf32>
+    return %out : tensor<512xf32>
+  }
+}
+
+// -----
+
 // A kernel stores twice what it reads, and its total. Sums of eight, which cannot be in that kernel, compute the double alone.
 // CHECK-LABEL: func.func @main(
 // CHECK-SAME: %[[X:[^:]*]]:
