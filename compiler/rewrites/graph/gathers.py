@@ -14,7 +14,8 @@ run on the gathered elements, so no number changes.
 
 It fires on ``aten.gather`` along one dim of the result of a pointwise op, where the index has the extents of
 the source in the other dims and no more points than the source along that dim.  A view between the two, or
-one that exchanges dims, moves in front of the op.
+one that exchanges dims, moves in front of the op.  A function such as ``exp`` is passed where ops of this
+kind lead to an argument of the graph, which is in memory.
 
 It does not fire where two operands vary along the dim, as two gathers would read more; where the op changes
 more than the element type (``_to_copy`` to another device); on other ops; nor for sizes that are unknown
@@ -38,6 +39,15 @@ _POINTWISE: frozenset[Any] = frozenset(
     {
         _aten.sub.Tensor, _aten.add.Tensor, _aten.mul.Tensor, _aten.div.Tensor, _aten._to_copy.default,
         _aten.clone.default,
+    }
+)  # fmt: skip
+#: Functions of one tensor, which a gather passes only on the way to an argument: else their result may be in
+#: memory, and their argument not.
+_FUNCTIONS: frozenset[Any] = frozenset(
+    {
+        _aten.exp.default, _aten.log.default, _aten.neg.default, _aten.abs.default, _aten.sqrt.default,
+        _aten.rsqrt.default, _aten.reciprocal.default, _aten.sigmoid.default, _aten.tanh.default,
+        _aten.relu.default,
     }
 )  # fmt: skip
 #: Ops that give the same elements another shape, or their dims another order.
@@ -79,7 +89,9 @@ def _moved(gather: Node) -> _Made | None:
     source, dim, index = gather.args[:3]
     if isinstance(source, Node) and source.target in _VIEWS:
         source = _behind_view(source)
-    if not isinstance(source, Node) or source.target not in _POINTWISE or not isinstance(index, Node):
+    if not isinstance(source, Node) or not isinstance(index, Node):
+        return None
+    if source.target not in _POINTWISE and not (source.target in _FUNCTIONS and _of_an_argument(source)):
         return None
     if source.target is _aten._to_copy.default and set(source.kwargs) - {"dtype", "layout", "device"}:
         return None
@@ -106,6 +118,19 @@ def _moved(gather: Node) -> _Made | None:
         result = computed_node(source, source.target, *args, **source.kwargs)
     assert result.meta["val"].shape == gather.meta["val"].shape
     return _Made(inner, result)
+
+
+def _of_an_argument(source: Node) -> bool:
+    """Whether ops that a gather passes lead from one argument of the graph to ``source``."""
+    while source.op != "placeholder":
+        if source.target not in _POINTWISE | _FUNCTIONS:
+            return False
+        whole = tuple(source.meta["val"].shape)
+        full = [a for a in source.args if isinstance(a, Node) and tuple(a.meta["val"].shape) == whole]
+        if len(full) != 1:
+            return False
+        [source] = full
+    return True
 
 
 def _behind_view(view: Node) -> Node:

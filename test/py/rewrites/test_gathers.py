@@ -43,9 +43,18 @@ def test_operands_that_are_the_same_along_the_dim_stay():
     assert sunk(lambda x, m, i: (x + 2).gather(1, i), x, m, i) == 1
 
 
+def test_functions_on_the_way_to_an_argument_move_too():
+    """What a draft of words is accepted by: one probability of a row."""
+    x, m, i = torch.randn(4, 8), torch.randn(4, 1), torch.randint(8, (4, 3))
+    assert sunk(lambda x, m, i: (x - m).exp().gather(1, i), x, m, i) == 2
+    assert sunk(lambda x, m, i: x.sigmoid().neg().gather(1, i) + m, x, m, i) == 2
+
+
 @pytest.mark.parametrize(
     "function",
     [
+        lambda x, v, i: (x * x).exp().gather(1, i),  # two reads for one, and nothing else is in memory
+        lambda x, v, i: x.cumsum(1).exp().gather(1, i),
         lambda x, v, i: (x + v).gather(1, i),  # v varies along the dim
         lambda x, v, i: (x * x).gather(1, i),  # two reads for one
         lambda x, v, i: x.gather(1, i),
