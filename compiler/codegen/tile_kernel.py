@@ -18,7 +18,7 @@ from . import philox, tile_ops
 from .folds.fold import Fold, Part
 from .folds.of_op import fold_of
 from .folds.online import Welford
-from .folds.reduce import Values, fold, scan
+from .folds.reduce import Values, scan
 from .folds.scans import running
 from .products.tile_ranges import ColumnRanges, Range
 from .products.tile_streams import TileStreams
@@ -419,14 +419,13 @@ class TileKernel(TileStreams):
         builder, form = self.builder, running(string(op.attributes["kind"]))
         reverse = ir.BoolAttr(op.attributes["reverse"]).value
         lanes = self.lanes.of(op)
-        value = builder.to(self._operand(op.operands[0]), lanes.shape)
-        state = form.state(builder, value, lanes.mask)
+        values = [builder.to(self._operand(v), lanes.shape) for v in op.operands]
+        state = form.state(builder, values, lanes.mask)
         prefix = scan(builder, state, lanes.axes[0], form.combine, reverse) if lanes.axes else state
         if op in self.carries:
             carry = self.carries[op]
-            prefix = form.combine(builder, carry, prefix)
-            block = fold(builder, state, lanes.axes, form.combine)
-            self.carries[op] = form.combine(builder, carry, block)
+            prefix = form.behind(builder, carry, prefix)
+            self.carries[op] = form.carried(builder, carry, state, prefix, lanes.axes)
         self._set(op, [form.result(builder, prefix)])
 
     def _fold_of(self, op: ir.Operation) -> Fold:

@@ -25,6 +25,11 @@ def is_indirect(name: str) -> bool:
     return name.startswith("i") and _INDIRECT.fullmatch(name) is not None
 
 
+def names_loaded(coords: Iterable[Expr]) -> bool:
+    """Whether coordinates name loaded indices: ``i0`` of two accesses may be two different values."""
+    return any(is_indirect(name) for coordinate in coords for name in coordinate.symbols())
+
+
 def as_expr(value: "Expr | int | str") -> Expr:
     """An Expr from an Expr, a number or a text."""
     if isinstance(value, Expr):

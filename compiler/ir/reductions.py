@@ -83,10 +83,10 @@ FOLD_KINDS: dict[str, FoldKind] = {
     )
 }
 
-#: Kinds of ``fuse.scan``.  One is no fold by a scalar operation: log(sum(exp(x))) of floats, which keeps a
-#: maximum and a sum.
-LOG_SUM_EXP = "logsumexp"
-SCAN_KINDS = (*(kind.name for kind in FOLD_KINDS.values() if kind.scans), LOG_SUM_EXP)
+#: Kinds of ``fuse.scan``.  Two, of floats, are no folds by a scalar operation: log(sum(exp(x))), which keeps
+#: a maximum and a sum, and a linear recurrence, which keeps a product of gates and a value.
+LOG_SUM_EXP, LINEAR = "logsumexp", "linear"
+SCAN_KINDS = (*(kind.name for kind in FOLD_KINDS.values() if kind.scans), LOG_SUM_EXP, LINEAR)
 
 #: Kinds of ``fuse.argreduce``, each with the fold that computes its extreme.
 POSITION_KINDS = {"argmax": "max", "argmin": "min"}

@@ -5,6 +5,7 @@ from dataclasses import field
 
 from ..base.dataclass import dataclass
 from ..index import Expr, parse
+from ..index.facts import names_loaded
 from ..ir.choices import choices_of
 from ..ir.layout import TensorSpec
 from ..mlir import ir
@@ -21,7 +22,7 @@ from .rules import (
     text_of,
 )
 from .verify_extern import result_symbols
-from .verify_kernel import KERNEL_OPS, Accesses, names_loaded
+from .verify_kernel import KERNEL_OPS, Accesses
 
 #: What a call can run, by the callee's attribute.
 CALLEE_KINDS = {

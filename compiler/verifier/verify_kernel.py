@@ -8,11 +8,11 @@ from dataclasses import field
 from ..analysis.kernel.precision import COARSE, IMPLICIT
 from ..base.dataclass import dataclass
 from ..index import Expr, parse
-from ..index.facts import is_indirect
+from ..index.facts import names_loaded
 from ..ir.contractions import ACCUMULATORS, FAST_TYPES, ONLINE_DOT, ONLINE_TYPES, PRECISIONS, PRODUCTS
 from ..ir.dialects.libm import ARITY
 from ..ir.kernel import MOST_POINTS
-from ..ir.reductions import FOLD_KINDS, LOG_SUM_EXP, POSITION_KINDS, SCAN_KINDS
+from ..ir.reductions import FOLD_KINDS, LINEAR, LOG_SUM_EXP, POSITION_KINDS, SCAN_KINDS
 from ..ir.tile import Tile
 from ..mlir import ir
 from .rules import (
@@ -264,11 +264,6 @@ def _reads_no_write(body: _Body, argument: int, coords: tuple[Expr, ...]) -> Non
         )
 
 
-def names_loaded(coords: tuple[Expr, ...]) -> bool:
-    """Whether coordinates name loaded indices: ``i0`` of two accesses may be two different values."""
-    return any(is_indirect(name) for coordinate in coords for name in coordinate.symbols())
-
-
 # --- single ops: each rule gives the dim set of the op's results --------------------------------------------
 
 
@@ -420,10 +415,14 @@ def _floating(body: _Body, op: ir.Operation) -> None:
 
 def _scan(body: _Body, op: ir.Operation) -> frozenset[str]:
     kind, type_ = _kind(op, SCAN_KINDS), body.report.text(op.operands[0].type)
-    if kind == LOG_SUM_EXP and type_[0] == "i":
+    if kind in (LOG_SUM_EXP, LINEAR) and type_[0] == "i":
         raise Broken(f"expected a float operand for kind '{kind}', got {type_}")
     if not isinstance(op.attributes["reverse"], ir.BoolAttr):
         raise Broken(f"expected reverse to be true or false, got {op.attributes['reverse']}")
+    if [value.type for value in op.operands] != [op.results[0].type] * (1 + (kind == LINEAR)):
+        raise Broken("expected a value and, of kind 'linear' alone, a gate, all of the result's type")
+    if kind == LINEAR and op.attributes["reverse"].value:
+        raise Broken("expected reverse to be false for kind 'linear'")
     _over(body, op)
     return body.dims_of(op)
 

@@ -98,6 +98,21 @@ def scan(
     return list(op.results)
 
 
+def last_along(builder: TileBuilder, value: ir.Value, axes: Sequence[int]) -> ir.Value:
+    """The last element along at most one axis, in the shape of ``fold_axis``: a sum of it and zeros."""
+    shape = shape_of(value)
+    for axis in axes:
+        count = shape[axis]
+        ends = {"start": builder.attribute(0), "end": builder.attribute(count)}
+        i32 = ir.IntegerType.get_signless(32)
+        lanes = builder.create("tt.make_range", [tt.tile_type([count], i32)], [], ends).results[0]
+        lanes = builder.spread(lanes, tuple(count if i == axis else 1 for i in range(len(shape))))
+        last = builder.cmpi("eq", lanes, builder.fill(count - 1, lanes))
+        alone = builder.select(last, value, builder.fill(0, value))
+        (value,) = fold_axis(builder, [alone], axis, combine_kind("sum"))
+    return value
+
+
 def _region(
     builder: TileBuilder, op: ir.Operation, elements: Sequence[ir.Type], combine: Combine, terminator: str
 ) -> None:

@@ -20,6 +20,7 @@ FAMILIES = (
     "reduce.reductions",
     "reduce.layer_norms",
     "reduce.scans",
+    "reduce.associative",
     "indexed.indexing",
     "indexed.searches",
     "indexed.scatter",

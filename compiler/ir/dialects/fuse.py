@@ -263,10 +263,14 @@ class OnlineExpectation(Fuse.Operation, name="online_expectation", traits=[ext.P
 
 class Scan(Fuse.Operation, name="scan", traits=[ext.Pure]):
     """Inclusive prefix ``kind`` along the dim ``over``; ``reverse``: from the end.  Kinds are sum, prod,
-    max, min and, of floats, logsumexp: log(sum(exp(value))).
+    max, min and, of floats, logsumexp: log(sum(exp(value))), and linear, a linear recurrence:
+    h[t] = gate[t] * h[t - 1] + value[t], which begins with h[0] = value[0].
+
+    ``gates`` has one value of kind linear, which runs forward only, and none of the other kinds.
     """
 
     value: Operand[T]
+    gates: Sequence[Operand[T]]
     kind: ir.StringAttr
     over: ir.StringAttr
     reverse: Any

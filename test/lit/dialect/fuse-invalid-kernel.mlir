@@ -381,7 +381,7 @@ func.func private @k(%x: tensor<8x4xf32>, %o: tensor<8xf32>) -> tensor<8xf32>
   %true = arith.constant true
   %zero = arith.constant 0.0 : f32
   %v = "fuse.load"(%x, %true, %zero) {at = ["d0", "d1"]} : (tensor<8x4xf32>, i1, f32) -> f32
-  // expected-error@+1 {{'fuse.scan' op expected kind to be one of sum, prod, max, min, logsumexp, got 'xor'}}
+  // expected-error@+1 {{'fuse.scan' op expected kind to be one of sum, prod, max, min, logsumexp, linear, got 'xor'}}
   %m = "fuse.scan"(%v) {kind = "xor", over = "d1", reverse = false} : (f32) -> f32
   %r = "fuse.store"(%o, %zero, %true) {at = ["d0"], mode = "set"} : (tensor<8xf32>, f32, i1) -> tensor<8xf32>
   return %r : tensor<8xf32>
@@ -411,6 +411,48 @@ func.func private @k(%x: tensor<8x4xf32>, %o: tensor<8xf32>) -> tensor<8xf32>
   %v = "fuse.load"(%x, %true, %zero) {at = ["d0", "d1"]} : (tensor<8x4xf32>, i1, f32) -> f32
   // expected-error@+1 {{'fuse.scan' op expected reverse to be true or false, got 1 : i64}}
   %m = "fuse.scan"(%v) {kind = "sum", over = "d1", reverse = 1 : i64} : (f32) -> f32
+  %r = "fuse.store"(%o, %zero, %true) {at = ["d0"], mode = "set"} : (tensor<8xf32>, f32, i1) -> tensor<8xf32>
+  return %r : tensor<8xf32>
+}
+
+// -----
+
+// scan: a linear recurrence has a gate
+func.func private @k(%x: tensor<8x4xf32>, %o: tensor<8xf32>) -> tensor<8xf32>
+    attributes {fuse.kernel, fuse.dims = {d0 = "8", d1 = "4"}, fuse.ties = array<i64: 1>} {
+  %true = arith.constant true
+  %zero = arith.constant 0.0 : f32
+  %v = "fuse.load"(%x, %true, %zero) {at = ["d0", "d1"]} : (tensor<8x4xf32>, i1, f32) -> f32
+  // expected-error@+1 {{'fuse.scan' op expected a value and, of kind 'linear' alone, a gate, all of the result's type}}
+  %m = "fuse.scan"(%v) {kind = "linear", over = "d1", reverse = false} : (f32) -> f32
+  %r = "fuse.store"(%o, %zero, %true) {at = ["d0"], mode = "set"} : (tensor<8xf32>, f32, i1) -> tensor<8xf32>
+  return %r : tensor<8xf32>
+}
+
+// -----
+
+// scan: a sum has none
+func.func private @k(%x: tensor<8x4xf32>, %o: tensor<8xf32>) -> tensor<8xf32>
+    attributes {fuse.kernel, fuse.dims = {d0 = "8", d1 = "4"}, fuse.ties = array<i64: 1>} {
+  %true = arith.constant true
+  %zero = arith.constant 0.0 : f32
+  %v = "fuse.load"(%x, %true, %zero) {at = ["d0", "d1"]} : (tensor<8x4xf32>, i1, f32) -> f32
+  // expected-error@+1 {{'fuse.scan' op expected a value and, of kind 'linear' alone, a gate, all of the result's type}}
+  %m = "fuse.scan"(%v, %v) {kind = "sum", over = "d1", reverse = false} : (f32, f32) -> f32
+  %r = "fuse.store"(%o, %zero, %true) {at = ["d0"], mode = "set"} : (tensor<8xf32>, f32, i1) -> tensor<8xf32>
+  return %r : tensor<8xf32>
+}
+
+// -----
+
+// scan: a linear recurrence runs forward
+func.func private @k(%x: tensor<8x4xf32>, %o: tensor<8xf32>) -> tensor<8xf32>
+    attributes {fuse.kernel, fuse.dims = {d0 = "8", d1 = "4"}, fuse.ties = array<i64: 1>} {
+  %true = arith.constant true
+  %zero = arith.constant 0.0 : f32
+  %v = "fuse.load"(%x, %true, %zero) {at = ["d0", "d1"]} : (tensor<8x4xf32>, i1, f32) -> f32
+  // expected-error@+1 {{'fuse.scan' op expected reverse to be false for kind 'linear'}}
+  %m = "fuse.scan"(%v, %v) {kind = "linear", over = "d1", reverse = true} : (f32, f32) -> f32
   %r = "fuse.store"(%o, %zero, %true) {at = ["d0"], mode = "set"} : (tensor<8xf32>, f32, i1) -> tensor<8xf32>
   return %r : tensor<8xf32>
 }

@@ -58,6 +58,8 @@ module attributes {fuse.device = "cuda:0"} {
     %entropy:3 = "fuse.online_expectation"(%v) {over = ["d1"], signs = array<i64: 1>} : (f32) -> (f32, f32, f32)
     // CHECK: "fuse.scan"({{.*}}) {kind = "sum", over = "d1", reverse = false} : (f32) -> f32
     %prefix = "fuse.scan"(%v) {kind = "sum", over = "d1", reverse = false} : (f32) -> f32
+    // CHECK: "fuse.scan"({{.*}}, {{.*}}) {kind = "linear", over = "d1", reverse = false} : (f32, f32) -> f32
+    %state = "fuse.scan"(%v, %sum) {kind = "linear", over = "d1", reverse = false} : (f32, f32) -> f32
     // CHECK: "fuse.dot"({{.*}}) {over = ["d1"], precision = "tf32"} : (f32, f32) -> f32
     %dot = "fuse.dot"(%v, %prefix) {over = ["d1"], precision = "tf32"} : (f32, f32) -> f32
     // CHECK: "fuse.dot"(%[[SUM]], {{.*}}) {over = ["d1"]} : (f32, f32) -> f32

@@ -23,20 +23,22 @@ def _scan(call: Call, kind: str) -> Any:
     if source.rank and not at[dim].is_constant:
         if x.dtype == torch.bool:
             call.refuse("a running sum of booleans is not generated")
-        x = _prefix(kernel, x, kind, at[dim])
+        x = prefix(kernel, kind, at[dim], x)
     if kind == "sum" and x.dtype.is_floating_point and source.rank:
         x = kernel.add(x, kernel.constant(0.0, x.dtype))  # eager begins at 0.0: -0.0 alone gives 0.0
     kernel.store(0, at, x)
     return call.finish(kernel)
 
 
-def _prefix(kernel: KernelBuilder, x: Scalar, kind: str, dim: Expr) -> Scalar:
+def prefix(kernel: KernelBuilder, kind: str, dim: Expr, value: Scalar, *gates: Scalar) -> Scalar:
+    """A ``fuse.scan`` of ``value`` along ``dim``."""
     attributes = {
         "kind": kernel.builder.string(kind),
         "over": kernel.builder.string(str(dim)),
         "reverse": ir.BoolAttr.get(False, context=kernel.builder.context),
     }
-    return Scalar(kernel.emit("fuse.scan", x.value.type, [x.value], attributes), x.dtype)
+    operands = [value.value, *(gate.value for gate in gates)]
+    return Scalar(kernel.emit("fuse.scan", value.value.type, operands, attributes), value.dtype)
 
 
 @lowers("aten.cumsum.default")
@@ -77,11 +79,11 @@ def _running_extreme(call: Call, kind: str) -> Any:
     where = kernel.constant(0, torch.int64)
     if source.rank and not at[dim].is_constant:
         x = kernel.widen(kernel.cast(x, torch.int32) if x.kind == "bool" else x)
-        best = _prefix(kernel, x, kind, at[dim])
+        best = prefix(kernel, kind, at[dim], x)
         found = kernel.compare("eq", x, best)
         if x.is_float:
             found = kernel.bit_or(found, kernel.is_nan(x))
-        where = _prefix(kernel, kernel.select(found, kernel.index(at[dim]), where), "max", at[dim])
+        where = prefix(kernel, "max", at[dim], kernel.select(found, kernel.index(at[dim]), where))
         x = best
     for output, value in enumerate((x, where)):
         kernel.store(output, at, value)

@@ -373,13 +373,23 @@ def _online_expectation(
     return step
 
 
+def _linear(value: Tensor, gate: Tensor, axis: int) -> Tensor:
+    """h[t] = gate[t] * h[t - 1] + value[t], step by step."""
+    found = list(value.unbind(axis))
+    for step, factor in enumerate(gate.unbind(axis)):
+        if step:
+            found[step] = factor * found[step - 1] + found[step]
+    return torch.stack(found, axis) if found else value
+
+
 #: Kinds of fuse.scan.
-_SCANS: dict[str, Callable[[Tensor, int], Tensor]] = {
+_SCANS: dict[str, Callable[..., Tensor]] = {
     "sum": lambda v, axis: torch.cumsum(v, axis, dtype=v.dtype),
     "prod": lambda v, axis: torch.cumprod(v, axis, dtype=v.dtype),
     "max": lambda v, axis: torch.cummax(v, axis).values,
     "min": lambda v, axis: torch.cummin(v, axis).values,
     "logsumexp": torch.logcumsumexp,
+    "linear": _linear,
 }
 
 
@@ -391,8 +401,10 @@ def _scan(op: ir.Operation, names: tuple[str, ...], shadow: bool, always: set[ir
     backwards = bool(ir.BoolAttr(op.attributes["reverse"]).value)
 
     def step(points: Points, operands: list[Any]) -> Tensor:
-        value = _spread(operands[0], points, [axis])
-        return prefix(value.flip(axis), axis).flip(axis) if backwards else prefix(value, axis)
+        values = torch.broadcast_tensors(*(_spread(v, points, [axis]) for v in operands))
+        if backwards:
+            return prefix(*(v.flip(axis) for v in values), axis).flip(axis)
+        return prefix(*values, axis)
 
     return step
 
