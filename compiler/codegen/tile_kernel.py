@@ -6,9 +6,8 @@ import math
 from collections.abc import Sequence
 from functools import partial
 
-from ..analysis.kernel.admitted import NOTHING_MASKED, admitted
 from ..index import Expr, const, parse
-from ..ir.contractions import ONLINE_DOT, PRODUCTS
+from ..ir.contractions import PRODUCTS
 from ..ir.dialects import tt
 from ..ir.kernel import REDUCTIONS, Kernel, index_check, string
 from ..ir.reductions import REDUCTION_OPS
@@ -20,8 +19,8 @@ from .folds.of_op import fold_of
 from .folds.online import Welford
 from .folds.reduce import Values, scan
 from .folds.scans import running
-from .products.tile_ranges import ColumnRanges, Range
-from .products.tile_streams import TileStreams
+from .products.tile_columns import TileColumns
+from .products.tile_ranges import Range
 from .tile_again import ComputedAgain
 from .tile_builder import Shape, shape_of
 from .tile_grid import program_id, program_ids
@@ -41,7 +40,7 @@ _F32_SIGNIFICAND, _SIGNIFICAND = 24, {"bf16": 8, "f16": 11}
 _READS = ("fuse.load", "fuse.index", "fuse.libm")
 
 
-class TileKernel(TileStreams):
+class TileKernel(TileColumns):
     """Rewrites a kernel to tile code.  Its tile fits its dims.  Single use."""
 
     def __init__(self, kernel: Kernel, tile: Tile) -> None:
@@ -158,6 +157,8 @@ class TileKernel(TileStreams):
         count = self.index.scalar(number if whole is None else const(whole.stop))
         ranges, mask = self._ranges(stage, body) or ([Range(first, count, whole is not None)], ())
         one = builder.constant(1, "i32")
+        if mask:
+            self._check_outside(stage, ranges)
         for part in ranges:
             loop = scf.ForOp(part.first, part.stop, one, carried)
             if self.tile.num_stages > 1:
@@ -188,18 +189,25 @@ class TileKernel(TileStreams):
                 self._set(op, results)
             self._move(op)
 
-    def _ranges(
-        self, stage: int, body: list[ir.Operation]
-    ) -> tuple[list[Range], tuple[tuple[ir.Operation, int], ...]] | None:
-        """The ranges of a loop that goes through the columns of a product, and the selects that mask none of
-        its whole blocks.  None for other loops, and where more than a product is computed for each block.
-        """
-        axis, roots = self.tile.looped, self.plan.roots(stage)
-        between = [op for op in body if op.name in PRODUCTS and op not in roots]
-        if axis is None or len(roots) != 1 or not between or len(self.tile.axes[axis].dims) != 1:
-            return None
-        mask = admitted(roots[0].operands[0]) if roots[0].name == ONLINE_DOT else NOTHING_MASKED
-        return ColumnRanges(self.tile, self.index, self.builder, axis).of(mask), mask.choices
+    def _check_outside(self, stage: int, ranges: Sequence[Range]) -> None:
+        """Loops over the blocks that are in none of some ranges, which assert what the loop asserts."""
+        axis, builder = self.tile.looped, self.builder
+        checks = self.plan.made_for([op for op in self.plan.roots(stage) if index_check(op)])
+        if axis is None or not checks:
+            return
+        zero, one = builder.constant(0, "i32"), builder.constant(1, "i32")
+        end = self.index.scalar(self.index.block_count(axis))
+        for first, stop in ((zero, ranges[0].first), (ranges[-1].stop, end)):
+            outer, framed = dict(self.values), self._values_of_frames()
+            loop = scf.ForOp(first, stop, one, [])
+            with builder.inside(loop.body):
+                self.index.blocks[axis] = loop.induction_variable
+                for op in checks:
+                    self._emit(op)
+                scf.YieldOp([])
+            self.values = outer
+            self._forget(framed)
+            del self.index.blocks[axis]
 
     def _body(
         self,

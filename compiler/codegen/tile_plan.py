@@ -77,7 +77,11 @@ class KernelPlan:
 
     def body(self, stage: int) -> list[ir.Operation]:
         """All ops of loop ``stage`` in program order: its roots, and the in-loop ops that they depend on."""
-        needed = set(self.roots(stage))
+        return self.made_for(self.roots(stage))
+
+    def made_for(self, roots: Collection[ir.Operation]) -> list[ir.Operation]:
+        """``roots`` of a loop and the in-loop ops that they depend on, in program order."""
+        needed = set(roots)
         for op in reversed(self.ops):
             if op in needed:
                 for operand in op.operands:

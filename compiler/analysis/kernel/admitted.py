@@ -2,9 +2,13 @@
 
 ``where(i >= j, s, -inf)`` admits the columns ``i - j >= 0`` of row i.  A block of columns that none of its
 rows admits adds nothing to a softmax, and need not be computed; one that all rows admit need not be compared.
+
+A column may be compared with a number that is data, too.  With ``j < lengths[b]``, a program loads how many
+columns it goes through.
 """
 
 import math
+from collections.abc import Mapping
 from dataclasses import field
 
 from ...base.dataclass import dataclass
@@ -19,13 +23,15 @@ class Admitted:
     """``bounds``: expressions over dims and sizes that are at least 0 wherever a value is not masked.
     ``choices``: the selects that mask it, each with the number of the operand that it takes elsewhere.
     ``complete``: whether nothing is masked where all bounds hold.  ``finite``: whether a mask fills in a
-    finite number, which counts in a row that admits nothing.
+    finite number, which counts in a row that admits nothing.  ``numbers``: values of the kernel that bounds
+    name ``i0``, ``i1`` and so on, such as the length of a sequence; at most one in each bound.
     """
 
     bounds: tuple[Expr, ...]
     choices: tuple[tuple[ir.Operation, int], ...]
     complete: bool
     finite: bool = False
+    numbers: Mapping[str, ir.Value] = field(default_factory=dict)
 
 
 #: Finite fillers: the lowest numbers of 16 bits, and all below these.
@@ -40,7 +46,7 @@ def admitted(value: ir.Value) -> Admitted:
     found = _Masks()
     if not found.fills(value):
         found.read(value)
-    return Admitted(tuple(found.bounds), tuple(found.choices), found.complete, found.finite)
+    return Admitted(tuple(found.bounds), tuple(found.choices), found.complete, found.finite, found.numbers)
 
 
 @dataclass
@@ -51,6 +57,7 @@ class _Masks:
     choices: list[tuple[ir.Operation, int]] = field(default_factory=list)
     complete: bool = True
     finite: bool = False
+    numbers: dict[str, ir.Value] = field(default_factory=dict)
 
     def fills(self, value: ir.Value) -> bool:
         """Whether a value itself is a choice between scores, computed of a product alone, and a finite
@@ -66,7 +73,7 @@ class _Masks:
         return True
 
     def _choose(self, op: ir.Operation, kept: int) -> None:
-        bounds, whole = bounds_where(op.operands[0], kept == 1)
+        bounds, whole = bounds_where(op.operands[0], kept == 1, self.numbers)
         self.bounds += bounds
         self.choices.append((op, kept))
         self.complete = self.complete and whole

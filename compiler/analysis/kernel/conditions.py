@@ -1,6 +1,6 @@
 """What a condition of a kernel says of index expressions."""
 
-from ...index import Expr, const, parse
+from ...index import Expr, const, parse, sym
 from ...ir.defining import defining_op, is_true
 from ...ir.kernel import string
 from ...mlir import ir
@@ -18,21 +18,30 @@ def zeros_where(condition: ir.Value) -> tuple[Expr, ...]:
     return tuple(dict.fromkeys(e for e in bounds if -e in bounds))
 
 
-def bounds_where(condition: ir.Value, holds: bool) -> tuple[list[Expr], bool]:
+def bounds_where(
+    condition: ir.Value, holds: bool, numbers: dict[str, ir.Value] | None = None
+) -> tuple[list[Expr], bool]:
     """What is at least 0 where a condition holds, or does not hold; and whether that is all it says.
 
-    ``d0 >= d1`` gives ``d0 - d1``; ``d0 mod 2 == 0`` gives ``d0 mod 2`` and ``-(d0 mod 2)``.
+    ``d0 >= d1`` gives ``d0 - d1``; ``d0 mod 2 == 0`` gives ``d0 mod 2`` and ``-(d0 mod 2)``.  ``numbers``
+    gets the i64 values that an expression is compared with and that are none themselves, such as a length
+    that is loaded, by the symbols that stand for them: ``i0``, ``i1`` and so on, at most one in a bound.
     """
     inverse = defining_op(condition, "arith.xori")
     if inverse is not None and is_true(inverse.operands[1]):
-        return bounds_where(inverse.operands[0], not holds)
+        return bounds_where(inverse.operands[0], not holds, numbers)
     parts = defining_op(condition, "arith.andi" if holds else "arith.ori")
     if parts is not None:
-        found = [bounds_where(v, holds) for v in parts.operands]
+        found = [bounds_where(v, holds, numbers) for v in parts.operands]
         return [e for bounds, _ in found for e in bounds], all(whole for _, whole in found)
     compare = defining_op(condition, "arith.cmpi")
     if compare is not None:
         first, second = map(_expression, compare.operands)
+        if numbers is not None and (first is None) != (second is None):
+            first, second = (
+                _named(v, numbers) if e is None else e
+                for v, e in zip(compare.operands, (first, second), strict=True)
+            )
         predicate = ir.IntegerAttr(compare.attributes["predicate"]).value
         if first is not None and second is not None:
             bounds = _compared(predicate if holds else _OPPOSITE.get(predicate, -1), first - second)
@@ -51,6 +60,15 @@ def _compared(predicate: int, difference: Expr) -> list[Expr]:
         _SGE: [difference],
     }
     return known.get(predicate, [])
+
+
+def _named(value: ir.Value, numbers: dict[str, ir.Value]) -> Expr | None:
+    """The symbol that stands for a value of i64; None for other types, whose sums wrap earlier."""
+    if str(value.type) != "i64":
+        return None
+    name = next((n for n, known in numbers.items() if known == value), f"i{len(numbers)}")
+    numbers[name] = value
+    return sym(name)
 
 
 def _expression(value: ir.Value) -> Expr | None:

@@ -69,8 +69,12 @@ class Products:
 
     @cached_property
     def classes(self) -> list[DimClass]:
-        """All dims, in memory order.  Raises ``NoTiling``."""
+        """All dims, in memory order; in a class, those along which something is looked up, such as the pages
+        of a cache, come first.  Raises ``NoTiling``.
+        """
         kernel = self.shape.kernel
+        indices = {v for access in kernel.loads for v in access.indices}
+        looked_up = {d for v in indices for d in kernel.value_dims.get(v, ())}
         others = [op for op in kernel.reductions if op not in kernel.products]
         found: dict[tuple[tuple[str, ...], tuple[bool, ...]], list[str]] = {}
         for dim in self.shape.order:
@@ -82,7 +86,7 @@ class Products:
             if summed and _BOTH in roles:
                 raise NoTiling(f"{dims} are summed by one product and shared by the operands of another")
             held = bool({*roles} & {_LEFT, _RIGHT}) if summed else any(crossed)
-            classes.append(DimClass(tuple(dims), roles, held))
+            classes.append(DimClass(tuple(sorted(dims, key=lambda d: d not in looked_up)), roles, held))
         return classes
 
     def _role(self, op: ir.Operation, dim: str) -> str:

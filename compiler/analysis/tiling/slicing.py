@@ -3,6 +3,7 @@ numbers; changes nothing.
 """
 
 import math
+from collections.abc import Sequence
 
 from ...base.dataclass import dataclass
 from ...cost.hardware import Hardware
@@ -102,7 +103,8 @@ def plan_slices(shape: KernelShape, hardware: Hardware) -> Slicing | NotSliced |
             wanted = max(wanted, min(aim // _MANY // programs, bytes_ // _SHORT_BYTES, _AT_ONCE))
     if wanted < FEWEST:
         return NotSliced("short", f"the reduction over {list(crossed)} has {points} points, too few to share")
-    dim = _dim(shape, crossed, wanted)
+    ordered = shape.order if cascade is None else cascade.columns
+    dim = _dim(shape, [d for d in ordered if d in crossed], wanted)
     if any(dim in over(op) and set(over(op)) != set(crossed) for op in kernel.reductions):
         return NotSliced("overlap", f"another reduction crosses {dim} together with other dims")
     reductions = tuple(
@@ -129,11 +131,12 @@ def plan_slices(shape: KernelShape, hardware: Hardware) -> Slicing | NotSliced |
 
 @dataclass(frozen=True)
 class _Cascade:
-    """A kernel that goes through columns, which a softmax weighs.  Bytes of all that is read for one column,
-    and of the sums of one slice, written and read.  ``computed``: whether factors are computed of what is
-    loaded.
+    """A kernel that goes through columns, which a softmax weighs: their dims, the outermost first, so that a
+    slice has columns in a row.  Bytes of all that is read for one column, and of the sums of one slice,
+    written and read.  ``computed``: whether factors are computed of what is loaded.
     """
 
+    columns: tuple[str, ...]
     column_bytes: int
     sum_bytes: int
     computed: bool
@@ -151,7 +154,7 @@ def _cascade(shape: KernelShape) -> _Cascade | None:
     sums = sum(shape.points(tuple(kernel.value_dims[v])) for v in found[0].results)
     factors = {v for op in kernel.products for v in op.operands} - {found[0].operands[0]}
     computed = any(defining_op(v, "fuse.load") is None for v in factors)
-    return _Cascade(sum(outer), 2 * ELEMENT_BYTES["f32"] * sums, computed)
+    return _Cascade(columns, sum(outer), 2 * ELEMENT_BYTES["f32"] * sums, computed)
 
 
 def _walks(shape: KernelShape, crossed: tuple[str, ...]) -> bool:
@@ -310,7 +313,6 @@ def _slots_per_point(shape: KernelShape, crossed: tuple[str, ...]) -> int:
     return sum(LOAD if op.name == "fuse.load" else slots(op.name) for op in dims if set(crossed) <= dims[op])
 
 
-def _dim(shape: KernelShape, crossed: tuple[str, ...], wanted: int) -> str:
-    """The outermost crossed dim that has enough points, else the largest."""
-    ordered = [d for d in shape.order if d in crossed]
+def _dim(shape: KernelShape, ordered: Sequence[str], wanted: int) -> str:
+    """The outermost of some dims that has enough points, else the largest."""
     return next((d for d in ordered if shape.size(d) >= wanted), max(ordered, key=shape.size))

@@ -1,4 +1,5 @@
-"""A few queries against keys that are made from fewer bytes stay spelled out: one kernel reads those bytes.
+"""A few queries against keys that are made from fewer bytes, or looked up, stay spelled out: one kernel reads
+those bytes.
 
 Before, decoding of heads that share keys, with a cache in bytes::
 
@@ -12,6 +13,10 @@ After, the same, with a mark at the last product, which ``attention`` then leave
 ``split-reductions`` gives the keys of a head to several programs.  One query of 32 heads that share 8, 16
 sequences of 8192 keys of 128: in bfloat16 an H200 takes 146 us instead of 1146, in bytes with scales 125
 instead of 1092.
+
+Pages of a cache, which a table names, are read as they lie, too::
+
+    k, v = (cache[table].flatten(1, 2).transpose(1, 2) for cache in (cache_k, cache_v))
 
 It fires on a GPU, for at most 16 queries and at least 256 keys, where the kernel is estimated to take less
 time than the call and what writes its operands (``cost/attention.py``).  It does not fire where keys and
@@ -67,12 +72,14 @@ _MOVED = (
     ),
     *("type_as", "clone"),
 )
+#: What looks numbers up at computed indices if it has another tensor, such as the pages of a cache.
+_LOOKED_UP = ("getitem", "index_select")
 _COMPUTED = ("mul", "sub", "add", "truediv", "div", "multiply")
 
 
 @rewrite(
     "attention-decoding",
-    "a few queries against keys made from fewer bytes stay spelled out: one kernel reads those bytes",
+    "a few queries against keys made from fewer bytes, or of pages, stay spelled out: one kernel reads these",
 )
 def keep_decoding(gm: GraphModule) -> int:
     """Marks each such attention of a captured graph, and of the graphs inside it; how many.
@@ -102,36 +109,40 @@ def _marks(node: Node) -> bool:
     assert q is not None and k is not None and v is not None, "refused without example values"
     if q.shape[2] > _MOST_QUERIES or not all(type(n) is int for n in k.shape) or k.shape[-1] < _FEWEST_KEYS:
         return False
-    read = _sources(found.key, found.value)
+    read, looked_up = _sources(found.key, found.value)
     if not all(type(n) is int for value in read for n in value.shape):
         return False
     converted = sum(value.numel() for value in read if value.element_size() < q.element_size())
     cache = WidenedCache(sum(map(_bytes, read)), _bytes(k) + _bytes(v), converted)
     hardware = hardware_of(q.device)
     kernel, call = cache.kernel_us(hardware), cache.call_us(hardware)
-    if cache.made <= cache.read or kernel > hardware.rates.attention.margin * call:
+    if (cache.made <= cache.read and not looked_up) or kernel > hardware.rates.attention.margin * call:
         return False
     log.info("%s stays spelled out: %.1f us as a kernel, %.1f as a call", node.name, kernel, call)
     node.meta[DERIVED] = True
     return True
 
 
-def _sources(*nodes: Node) -> list[Tensor]:
-    """What lies in memory of which nodes are made by kernels that fuse with what reads them."""
-    found, seen, pending = list[Tensor](), set[Node](), [*nodes]
+def _sources(*nodes: Node) -> tuple[list[Tensor], bool]:
+    """What lies in memory of which nodes are made by kernels that fuse with what reads them, and whether some
+    of it is looked up, which a call takes a copy of.
+    """
+    found, looked_up, seen, pending = list[Tensor](), False, set[Node](), [*nodes]
     while pending:
         node = pending.pop()
         if node in seen:
             continue
         seen.add(node)
         name, inputs = _name(node), [n for n in node.all_input_nodes if example(n) is not None]
+        looks_up = name in _LOOKED_UP and len(inputs) > 1
+        looked_up = looked_up or looks_up
         if name in _COMPUTED and inputs:
             pending += inputs
-        elif name in _MOVED and inputs:
+        elif not looks_up and name in _MOVED and inputs:
             pending.append(inputs[0])
         elif (value := example(node)) is not None:
             found.append(value)
-    return found
+    return found, looked_up
 
 
 def _name(node: Node) -> str:

@@ -98,6 +98,21 @@ def test_without_a_softmax_of_symbolic_lengths() -> None:
     assert_derived(compiled)
 
 
+def test_a_softmax_of_symbolic_lengths() -> None:
+    """Of whole blocks and of others, and of rows without a key."""
+    args, sizes = factors(60, 90), ((33, 5), (64, 64), (2, 3))
+    for tensor in args:
+        torch._dynamo.mark_dynamic(tensor, 2)
+    compiled = Compiled(alibi_window, FORCED, dynamic=None)
+    cut = [[q.contiguous() for q in (args[0][:, :, :n], *(x[:, :, :m] for x in args[1:]))] for n, m in sizes]
+    for some in (args, *cut):
+        found, eager, exact = compiled(*some), alibi_window(*some), alibi_window(*(x.double() for x in some))
+        assert torch.equal(found.isnan(), exact.isnan())
+        errors = [(x.double() - exact).nan_to_num().norm() for x in (found, eager)]
+        assert errors[0] <= 1.05 * errors[1]
+    assert_derived(compiled)
+
+
 def test_special_rows_are_those_of_eager() -> None:
     """A row whose keys are all masked, whose first block is, with one key, NaN, an infinite score; a value
     that no probability is above 0 for is multiplied by it, as eager does.
@@ -186,6 +201,58 @@ def one_query(q: Tensor, k: Tensor, v: Tensor, lengths: Tensor) -> Tensor:
     s = 20 * torch.tanh(scores(q, k) / 20)
     seen = torch.arange(k.shape[2]) < lengths[:, None]
     return s.masked_fill(~seen[:, None, None], -math.inf).softmax(-1) @ v
+
+
+def test_lengths_bound_the_columns_that_are_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of sequences and of rows, also where a number is far from all columns.  NaN behind the last block shows
+    that it is not read; a sequence without a key is NaN.
+    """
+    monkeypatch.setattr(held_rules, "looped_blocks", lambda *_: LoopedBlocks(16, 16, 4, 1))
+
+    def packed(q: Tensor, k: Tensor, v: Tensor, first: Tensor, behind: Tensor, lengths: Tensor) -> Tensor:
+        s = scores(q, k)
+        i, j = positions(s)
+        seen = (j >= first[:, None]) & (j < behind[:, None]) & (j < lengths[:, None, None, None]) & (j <= i)
+        return torch.where(seen, s, -math.inf).softmax(-1) @ v
+
+    q, k, v = factors(64, 64, 16, 16)
+    first, behind = (torch.tensor([n] * 25 + [m] * 39) for n, m in ((0, 25), (25, 64)))
+    args = [q, k, v, first, behind, torch.tensor([40, -(2**63)])]
+    compiled = Compiled(packed, FORCED)
+    found, eager = compiled(*args), packed(*args)
+    assert_derived(compiled)
+    torch.testing.assert_close(found, eager, equal_nan=True, rtol=0.02, atol=0.01)
+    assert found[1].isnan().all()
+    assert found[0, :, 40:].isnan().any(-1).equal(eager[0, :, 40:].isnan().any(-1))
+    v[0, :, 48:], v[1] = math.nan, math.nan
+    v[0, :, :16] = math.nan  # rows from 32 on see what is between
+    torch.testing.assert_close(compiled(*args)[0, :, 32:], eager[0, :, 32:], rtol=0.02, atol=0.01)
+
+
+def pages(q: Tensor, k: Tensor, v: Tensor, table: Tensor, lengths: Tensor) -> Tensor:
+    k, v = (cache[table].flatten(1, 2).transpose(1, 2) for cache in (k, v))
+    return one_query(q, *(x.repeat_interleave(2, 1) for x in (k, v)), lengths)
+
+
+def test_pages_of_a_cache_are_read_as_they_lie(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A page behind the end is not read.  A number that is no page's is an error, as it is in eager."""
+    monkeypatch.setattr(held_rules, "looped_blocks", lambda *_: LoopedBlocks(16, 16, 4, 1))
+    k, v = (drawn(35, 24, 2, n) for n in (32, 16))
+    table = torch.randperm(35, generator=torch.Generator().manual_seed(0))[:34].view(2, 17)
+    args = [drawn(2, 4, 1, 32), k, v, table, torch.tensor([300, 23])]
+    compiled = Compiled(pages, FORCED)
+    found, eager = compiled(*args), pages(*args)
+    exact = pages(*(a.double() if a.is_floating_point() else a for a in args))
+    assert (found.double() - exact).norm() <= 1.05 * (eager.double() - exact).norm()
+    [graph] = compiled.graphs
+    assert (graph.launches_after, graph.externs) == (2, 0)
+    v[table[0, 13:]], v[table[1, 2:]] = math.nan, math.nan
+    assert torch.equal(compiled(*args), found)
+    table[1, 16] = -35
+    assert torch.equal(compiled(*args), found)
+    table[1, 16] = 35
+    with pytest.raises(IndexError, match=r"index out of bounds .* with size 35 .*test_cascades\.py"):
+        compiled(*args)
 
 
 def quantised_cache(q: Tensor, k: Tensor, v: Tensor, k_scales: Tensor, v_scales: Tensor) -> Tensor:

@@ -7,8 +7,10 @@ from collections.abc import Callable
 
 import pytest
 import torch
-from compiling import check
+from compiling import Compiled, check
 from torch import Tensor
+
+import fuse_mlir
 
 pytestmark = [pytest.mark.gpu, pytest.mark.usefixtures("fresh_dynamo")]
 
@@ -97,3 +99,47 @@ def test_decoding_reads_the_cache_as_it_lies(queries: int) -> None:
         rules = {(r.pass_name, r.rule) for r in graph.remarks.items}
         assert {("derive-cascades", "cascade"), ("split-reductions", "split")} <= rules
         assert graph.externs == 0
+
+
+def of_lengths(q: Tensor, k: Tensor, v: Tensor, lengths: Tensor) -> Tensor:
+    k, v = (x.repeat_interleave(q.shape[1] // x.shape[1], 1) for x in (k, v))
+    seen = torch.arange(k.shape[2], device=k.device) < lengths[:, None]
+    return scores(q, k).masked_fill(~seen[:, None, None], -math.inf).softmax(-1) @ v
+
+
+def of_pages(q: Tensor, k: Tensor, v: Tensor, lengths: Tensor, table: Tensor) -> Tensor:
+    return of_lengths(q, *(x[table].flatten(1, 2).transpose(1, 2) for x in (k, v)), lengths)
+
+
+@pytest.mark.parametrize("lengths", [(1, 8192), (8191, 70), (0, 4000)])
+def test_decoding_reads_as_many_keys_as_there_are(lengths: tuple[int, int]) -> None:
+    """Of sequences that lie together, and of pages: pages behind the end may hold anything."""
+    q, n = drawn(2, 16, 1, 128), torch.tensor(lengths, device="cuda")
+    k, v = drawn(2, 4, 8192, 128), drawn(2, 4, 8192, 64)
+    table = torch.randperm(256, device="cuda").view(2, 128)
+    pages = [
+        x.transpose(1, 2).unflatten(1, (128, 64)).flatten(0, 1)[table.flatten().argsort()] for x in (k, v)
+    ]
+    for row, length in enumerate(lengths):
+        pages[1][table[row, -(-length // 64) :]] = math.nan
+    exact = of_lengths(*(x.double() for x in (q, k, v)), n)
+    for function, args in ((of_lengths, (q, k, v, n)), (of_pages, (q, *pages, n, table))):
+        graphs = []
+        options = {"on_compiled": graphs.append}
+        found = torch.compile(function, backend=fuse_mlir.backend, dynamic=False, options=options)(*args)
+        torch.testing.assert_close(found.double(), exact, equal_nan=True, rtol=0.02, atol=0.002)
+        assert "cascade" in {r.rule for r in graphs[0].remarks.items if r.pass_name == "derive-cascades"}
+        assert graphs[0].externs == 0
+
+
+def test_a_softmax_of_symbolic_lengths() -> None:
+    q, k, v = (drawn(2, 8, 1536, 128) for _ in range(3))
+    for tensor in (q, k, v):
+        torch._dynamo.mark_dynamic(tensor, 2)
+    compiled = Compiled(capped, dynamic=None)
+    for length in (1536, 1000, 77):
+        args = [x if length == 1536 else x[:, :, :length].contiguous() for x in (q, k, v)]
+        exact = capped(*(x.double() for x in args))
+        assert (compiled(*args).double() - exact).norm() <= 1.05 * (capped(*args).double() - exact).norm()
+    [graph] = compiled.graphs
+    assert graph.externs == 0

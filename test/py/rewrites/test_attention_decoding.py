@@ -39,6 +39,12 @@ def widened(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
     return attention(q, k, v)
 
 
+def paged(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+    table = torch.zeros_like(q[:, :16, 0, 0], dtype=torch.int64)
+    k, v = (x.transpose(1, 2)[0].unflatten(0, (-1, 64))[table].flatten(1, 2).transpose(1, 2) for x in (k, v))
+    return attention(q, k, v)
+
+
 class Told(Interpreter):
     """Gives nodes the examples that Dynamo gives them, as if they were on a device."""
 
@@ -88,6 +94,7 @@ def said(how: dict[str, Any]) -> str:
         {},
         {"queries": 16, "dtype": torch.float16},
         {"function": expanded},
+        {"function": paged, "heads": 32},
         {"function": widened, "heads": 32, "cache": torch.int8},
         {"function": widened, "heads": 32, "cache": torch.float8_e4m3fn},
     ],

@@ -1,0 +1,46 @@
+"""Loops over the columns of a product: which blocks of them a program goes through."""
+
+from ...analysis.kernel.admitted import NOTHING_MASKED, admitted
+from ...index import const, sym
+from ...ir.contractions import ONLINE_DOT, PRODUCTS
+from ...ir.kernel import index_check
+from ...mlir import ir
+from ..folds.reduce import combine_kind, fold
+from ..tile_builder import shape_of
+from .tile_ranges import ColumnRanges, Range
+from .tile_streams import TileStreams
+
+
+class TileColumns(TileStreams):
+    """The ranges of such a loop."""
+
+    def _ranges(
+        self, stage: int, body: list[ir.Operation]
+    ) -> tuple[list[Range], tuple[tuple[ir.Operation, int], ...]] | None:
+        """The ranges of a loop that goes through the columns of a product, and the selects that mask none of
+        its whole blocks.  None for other loops, and where more than a product is computed for each block,
+        checks of indices apart.
+        """
+        axis = self.tile.looped
+        roots = [op for op in self.plan.roots(stage) if not index_check(op)]
+        between = [op for op in body if op.name in PRODUCTS and op not in roots]
+        if axis is None or len(roots) != 1 or not between:
+            return None
+        mask = admitted(roots[0].operands[0]) if roots[0].name == ONLINE_DOT else NOTHING_MASKED
+        column = const(0)
+        for dim in self.tile.axes[axis].dims:
+            column = column * self.kernel.dims[dim] + sym(dim)
+        ranges = ColumnRanges(self.tile, self.index, self.builder, axis, column, self._ends_of)
+        return ranges.of(mask), mask.choices
+
+    def _ends_of(self, value: ir.Value) -> tuple[ir.Value, ir.Value] | None:
+        """The least and the most that a value is in a program, as scalars.  None where that is not known
+        before the loop.  Lanes that are no points take part.
+        """
+        places = (self.values, *(tiles.values for tiles in self.framed.values()))
+        found = next((values[value] for values in places if value in values), None)
+        if found is None or self.tile.looped in self.plan.value_axes[value]:
+            return None
+        every = range(len(shape_of(found)))
+        [least], [most] = (fold(self.builder, [found], every, combine_kind(kind)) for kind in ("min", "max"))
+        return least, most
