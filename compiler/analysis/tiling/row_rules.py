@@ -202,12 +202,14 @@ def crossed_rows(row: ReducedRow, hardware: Hardware) -> Tile | None:
 
 def short_rows(row: ReducedRow, hardware: Hardware) -> Tile | None:
     """Several rows a program, a warp for 64 bytes a thread as for longer rows; up to four warps where the
-    chip is not full, and more where values would not fit in registers or a thread would have too long a chain
-    of operations.  The axis of the row comes first where every read steps over elements along it.
+    chip is not full.  Where values would not fit in registers or a thread would have too long a chain of
+    operations, rows that fill a warp are fewer, and of shorter ones there are more warps.  The axis of the
+    row comes first where every read steps over elements along it.
 
-    When: a row has less than 2 KB.  Why: alone it reads too little to hide memory's latency.  Where no axis
-    of a tile is contiguous, Triton lays the lanes of a warp along the first one: along a row, they share
-    lines.
+    When: a row has less than 2 KB.  Why: alone it reads too little to hide memory's latency.  Two warps would
+    share each row that fills one: they meet to sum and to scan it, and both compute what belongs to the row.
+    Where no axis of a tile is contiguous, Triton lays the lanes of a warp along the first one: along a row,
+    they share lines.
     """
     if not row.may_be_held or (row.bound or 0) * row.shape.widest >= SHORT_ROW_BYTES:
         return None
@@ -222,7 +224,10 @@ def short_rows(row: ReducedRow, hardware: Hardware) -> Tile | None:
     while warps < hardware.max_warps and (each := rows * row.width // (warps * hardware.warp)) > 1:
         if each * shape.live_values <= ROW_REGISTERS and each * shape.slots <= hardware.thread_slots:
             break
-        warps *= 2
+        if rows > 1 and row.width >= hardware.warp:
+            rows //= 2
+        else:
+            warps *= 2
     tile = row.held(rows, warps)
     return Tile(tile.axes[::-1], tile.num_warps) if rows > 1 and _steps_over(row) else tile
 
