@@ -106,6 +106,7 @@ TESTS = {
         "test_it_goes_into_the_product_that_it_is_added_to",
         "test_a_small_table_is_left",
     ),
+    "scattered-sums": RewriteTests("rewrites/test_scattered_sums.py", "test_fires", "test_does_not_fire"),
     "flex-attention": RewriteTests(
         "rewrites/test_flex_attention.py", "test_inductor_gets_the_op_alone", "test_left_alone"
     ),

@@ -35,6 +35,7 @@ from .graph.gathers import sink_gathers
 from .graph.mutating_calls import write_calls_in_place
 from .graph.one_hot import sum_one_hots
 from .graph.repeats import repeat_elements
+from .graph.scattered_sums import scatter_into_one_table
 from .graph.separate_waits import separate_waits
 from .joint.compared_extremes import compare_what_is_saved
 from .joint.equal_nodes import merge_equal_nodes
@@ -156,6 +157,7 @@ GRAPH = Stage(
         Step(sink_gathers, Switch.ALWAYS, "in inference there is no joint graph"),
         Step(sum_one_hots, Switch.ALWAYS, "the gradient of cross-entropy"),
         Step(compact_embedding_gradients, Switch.ALWAYS, "while the table and its rounding are two ops"),
+        Step(scatter_into_one_table, Switch.ALWAYS, "last: the rewrites before know tables of zeros"),
     ),
 )
 LAYOUTS = Stage(
