@@ -36,6 +36,11 @@ TESTS = {
     "batch-norms": RewriteTests(
         "rewrites/test_batch_norms.py", "test_keywords_and_defaults", "test_what_is_left_alone"
     ),
+    "scan-gradients": RewriteTests(
+        "rewrites/test_scan_gradients.py",
+        "test_gradients_of_recurrences",
+        "test_other_functions_keep_torchs_gradient",
+    ),
     "softmax-sinks": RewriteTests(
         "rewrites/test_softmax_sinks.py", "test_scores_are_not_copied", "test_left_alone"
     ),

@@ -23,6 +23,7 @@ from .captured.batch_norms import keep_batch_norms
 from .captured.idle_dropouts import drop_idle_dropouts
 from .captured.masked_writes import write_where_masks_hold
 from .captured.overlapping_lists import update_one_by_one
+from .captured.scan_gradients import scan_backwards
 from .captured.softmax_sinks import spell_sinks
 from .captured.written_strides import keep_strides_of_updates
 from .captured.written_views import write_to_memory
@@ -121,6 +122,7 @@ CAPTURED = Stage(
         Step(split_keys, Switch.ATTENTION, "without a mask, or a causal one, the call splits keys itself"),
         Step(lay_out_masks, Switch.ATTENTION, "what other masks are left"),
         Step(keep_batch_norms, Switch.INFERENCE, "AOTAutograd would spell them out"),
+        Step(scan_backwards, Switch.ALWAYS, "AOTAutograd would trace torch's gradients"),
         Step(write_where_masks_hold, Switch.ALWAYS, "the rewrites before follow what is written"),
         Step(keep_strides_of_updates, Switch.ALWAYS, "last: the rewrites before know updates in place"),
     ),

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 import torch
+from compiling import Compiled
+from torch._higher_order_ops.associative_scan import associative_scan
 from torch._higher_order_ops.scan import scan
 from torch._higher_order_ops.while_loop import while_loop
 from torch._inductor.fx_passes.control_dependencies import preserve_node_ordering
@@ -166,3 +168,34 @@ def test_an_assertion_ends_the_process_with_its_message_and_line(tmp_path: Path,
     line = 1 + ASSERT.splitlines().index('    torch._assert_async((x > 0).all(), "all are positive")')
     assert done.returncode != 0 and "holds" not in done.stdout
     assert "all are positive" in done.stderr and f"{program}:{line}" in done.stderr, done.stderr
+
+
+def test_a_linear_recurrence_and_its_gradient():
+    """``associative_scan`` as one calls it on a device, against steps in float64."""
+
+    def function(a, x):
+        def both(left, right):
+            return left[0] * right[0], left[1] * right[0] + right[1]
+
+        return associative_scan(both, (torch.sigmoid(a), x * 2), 1, combine_mode="pointwise")[1].tanh()
+
+    def steps(a, x):
+        state, found = 0, []
+        for gate, value in zip(torch.sigmoid(a).unbind(1), x.unbind(1), strict=True):
+            state = gate * state + 2 * value
+            found.append(state.tanh())
+        return torch.stack(found, 1)
+
+    args = [torch.randn(4, 3000, 24, device="cuda", requires_grad=True) for _ in range(2)]
+    exact = [a.detach().double().requires_grad_() for a in args]
+    compiled = Compiled(function)
+    found, want = compiled(*args), steps(*exact)
+    assert (found - want).norm() <= 1e-5 * want.norm()
+    weights = torch.randn_like(found)
+    pairs = zip(
+        torch.autograd.grad((found * weights).sum(), args),
+        torch.autograd.grad((want * weights).sum(), exact),
+        strict=True,
+    )
+    assert all((a - e).norm() <= 1e-5 * e.norm() for a, e in pairs)
+    assert not any(graph.fallbacks for graph in compiled.graphs)
