@@ -63,6 +63,21 @@ LEVELS = ("graph", "scheduled", "tiled", "planned")
 
 
 @dataclass(frozen=True)
+class Spills:
+    """What took more registers or shared memory than there are, which is known once Triton has compiled it.
+
+    kernels:  the names of kernels, each once for every tile of it that took too much.
+    products: FX nodes of products whose kernels did with each tile, which are the library's.
+    """
+
+    kernels: tuple[str, ...] = ()
+    products: tuple[str, ...] = ()
+
+
+NO_SPILLS = Spills()
+
+
+@dataclass(frozen=True)
 class Settings:
     """What the passes are told beside the module.
 
@@ -71,8 +86,7 @@ class Settings:
     rounding (of 16-bit results between the ops of a kernel), products (who computes them), user_kernels
     (whether they fuse), collectives: the options of these names, see ``Options``.
     activations, sums: the options ``where`` of ``activate-products`` and ``add-products-in-place``.
-    spilled:        kernels whose tiles took too many registers.
-    back:           FX nodes of kernels all of whose tiles did.
+    spills:         what took too many registers in an earlier lowering.
     """
 
     hardware: str = "generic"
@@ -84,8 +98,7 @@ class Settings:
     sums: Where = "gpu"
     user_kernels: UserKernels = "fused"
     collectives: Collectives = "overlap"
-    spilled: tuple[str, ...] = ()
-    back: tuple[str, ...] = ()
+    spills: Spills = NO_SPILLS
 
 
 DEFAULT = Settings()
@@ -188,7 +201,7 @@ FUSION = PassStage(
     "fusion",
     (
         PassStep(
-            lambda s: DeriveCascades(s.hardware, s.products, s.back),
+            lambda s: DeriveCascades(s.hardware, s.products, s.spills.products),
             "no pair of them pays",
             PassSwitch.FLOAT32,
         ),
@@ -197,7 +210,7 @@ FUSION = PassStage(
         ),
         PassStep(lambda s: FuseHorizontal(hardware=s.hardware, fusions=s.fusions), "read shared inputs once"),
         PassStep(
-            lambda s: ReviewLibraries(s.hardware, s.fusions, spilled=s.back),
+            lambda s: ReviewLibraries(s.hardware, s.fusions, spilled=s.spills.products),
             "what a product fuses with is known now",
         ),
     ),
@@ -265,7 +278,8 @@ TILING = PassStage(
         PassStep(DeduplicateKernels(), "equal kernels are tiled and compiled once"),
         PassStep(lambda s: SliceProducts(s.hardware), "a sum for each warp: few rows leave few programs"),
         PassStep(
-            lambda s: ChooseTiling(s.hardware, spilled=s.spilled), "after all fusion: kernels are settled"
+            lambda s: ChooseTiling(s.hardware, spilled=s.spills.kernels),
+            "after all fusion: kernels are settled",
         ),
         PassStep(
             lambda s: AutotuneTiling(s.tiles), "measured tiles, where there are any", PassSwitch.MEASURED

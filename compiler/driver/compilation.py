@@ -107,22 +107,22 @@ def _compile_rewritten(request: Request) -> Compilation:
     shows, this is done again with another tile.
     """
     dump = None if request.options.dump is None else new_folder(Path(request.options.dump), request.name)
-    told = len(request.remarks.items)
-    spilled = SpilledTiles(hardware_named(hardware_model_of(request)).shared_bytes)
+    remarks_before = len(request.remarks.items)
+    tried = SpilledTiles(hardware_named(hardware_model_of(request)).shared_bytes)
     while True:
         imported = _import(request)
         module = imported.module
         launches_before = kernel_calls(module)
-        lowered = lower(request, imported, dump, spilled.names, spilled.back)
+        lowered = lower(request, imported, dump, tried.spills)
         tiles = take_tiles(module)
         ran = launches(module)
         program = _executable(request, imported, ran)
         products = program.products()
         taken = [(program.sources[name].product, kernel.cubin) for name, kernel in products.items()]
-        if request.options.pipeline is not None or not spilled.learn(taken, tiles, _revocable(program, ran)):
+        if request.options.pipeline is not None or not tried.learn(taken, tiles, _revocable(program, ran)):
             break
-        del request.remarks.items[told:]
-    request.remarks.items += spilled.remarks
+        del request.remarks.items[remarks_before:]
+    request.remarks.items += tried.remarks
     if dump is not None:
         from ..report.dependences_svg import draw_dependences
         from ..report.schedule import schedule_of

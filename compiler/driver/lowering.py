@@ -15,7 +15,7 @@ import torch
 from ...passes.manager import Observer, PassManager
 from ...passes.observers import DumpIR
 from ...passes.pass_base import Pass
-from ...passes.pipeline import Settings, default_pipeline, levels_reached
+from ...passes.pipeline import NO_SPILLS, Settings, Spills, default_pipeline, levels_reached
 from ...passes.pipeline_text import parse_pipeline
 from ..base.collector import collector_paused
 from ..base.dataclass import dataclass
@@ -54,11 +54,10 @@ def lower(
     request: Request,
     imported: ImportedGraph,
     dump: Path | None,
-    spilled: tuple[str, ...] = (),
-    back: tuple[str, ...] = (),
+    spills: Spills = NO_SPILLS,
 ) -> Lowered:
     """Runs the passes on the imported module, in place, up to the level that is run.  ``dump``: the folder
-    that gets the IR after each.  ``spilled``, ``back``: as in ``Settings``.
+    that gets the IR after each.  ``spills``: as in ``Settings``.
     """
     module = imported.module
     observers: list[Observer] = [] if dump is None else [DumpIR(dump)]
@@ -69,7 +68,7 @@ def lower(
             NumericVerifier(constants=list(imported.constants.values()), objects=imported.objects)
         )
     with _tables(request, dump) as place:
-        settings = _settings(request, place, spilled, back)
+        settings = _settings(request, place, spills)
         passes, ends = _passes(request, settings)
         searches = [] if place is None else _searches(request, place, settings)
         observers += searches
@@ -100,9 +99,7 @@ def lower(
     return Lowered(tuple(manager.times), levels, complete)
 
 
-def _settings(
-    request: Request, place: Path | None, spilled: tuple[str, ...], back: tuple[str, ...]
-) -> Settings:
+def _settings(request: Request, place: Path | None, spills: Spills) -> Settings:
     options = request.options
     return Settings(
         hardware_model_of(request),
@@ -114,8 +111,7 @@ def _settings(
         sums="everywhere" if options.sums_in_place(request.name, request.on_gpu) else "nowhere",
         user_kernels=options.user_kernels,
         collectives=options.collectives,
-        spilled=spilled,
-        back=back,
+        spills=spills,
     )
 
 

@@ -13,6 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import field
 from types import MappingProxyType
 
+from ...passes.pipeline import Spills
 from ..base.dataclass import dataclass
 from ..base.remarks import Remark
 from ..ir.chosen_tiles import ChosenTile
@@ -47,15 +48,15 @@ class SpilledTiles:
     """``shared``: bytes of shared memory that a program can have.
 
     ``tried``: of each kernel with products whose first tile took too much, what it took with each tile in
-    turn.  ``taken``: the number of the tile that it keeps, where that is settled.  ``back``: the FX nodes of
-    products that are the library's, as ``review-libraries`` takes them.  ``gone``: remarks of their kernels.
+    turn.  ``taken``: the number of the tile that it keeps, where that is settled.  ``products``: FX nodes of
+    those that are the library's.  ``their_remarks``: of what their kernels took.
     """
 
     shared: int
     tried: dict[str, list[TriedTile]] = field(default_factory=dict)
     taken: dict[str, int] = field(default_factory=dict)
-    back: tuple[str, ...] = ()
-    gone: list[Remark] = field(default_factory=list)
+    products: tuple[str, ...] = ()
+    their_remarks: list[Remark] = field(default_factory=list)
 
     def learn(
         self,
@@ -76,9 +77,9 @@ class SpilledTiles:
         for name, cubin in found:
             tile = TriedTile(cubin.stack, max(0, cubin.shared - self.shared), tiles.get(name))
             most[name] = max(most.get(name, tile), tile, key=lambda tried: tried.excess)
-        again = [self._learn(name, tile) for name, tile in most.items()]
-        back = {n: products.get(n, set()) - {*self.back} for n in most if self._takes_too_much(n)}
-        return self._give_back({name: found for name, found in back.items() if found}) or any(again)
+        other_tile = [self._learn(name, tile) for name, tile in most.items()]
+        lost = {n: products.get(n, set()) - {*self.products} for n in most if self._takes_too_much(n)}
+        return self._give_back({name: nodes for name, nodes in lost.items() if nodes}) or any(other_tile)
 
     def _learn(self, name: str, tile: TriedTile) -> bool:
         if name in self.taken or (not tile.excess and name not in self.tried):
@@ -96,8 +97,8 @@ class SpilledTiles:
         """Makes products of kernels the library's.  What was learnt of other kernels is forgotten, since they
         may be named, or fused, in another way then.
         """
-        self.back = (*self.back, *sorted(set().union(*products.values())))
-        self.gone += [r for name in products for r in _remarks(name, self.tried[name], None)]
+        self.products = (*self.products, *sorted(set().union(*products.values())))
+        self.their_remarks += [r for name in products for r in _remarks(name, self.tried[name], None)]
         if products:
             self.tried.clear()
             self.taken.clear()
@@ -115,16 +116,16 @@ class SpilledTiles:
         return kept.beyond > 0 or (kept.stack > ARRAY_BYTES and not is_array)
 
     @property
-    def names(self) -> tuple[str, ...]:
-        """As ``choose-tiling`` takes them: each kernel once for every tile that it is not to have."""
+    def spills(self) -> Spills:
+        """As passes take it: of a kernel, the tiles that it is not to have."""
         counts = {name: self.taken.get(name, len(tried)) for name, tried in self.tried.items()}
-        return tuple(name for name, count in counts.items() for _ in range(count))
+        return Spills(tuple(name for name, count in counts.items() for _ in range(count)), self.products)
 
     @property
     def remarks(self) -> list[Remark]:
         """One for each tile that took too much: ``missed`` where the kernel did not keep it."""
         kept = [r for name, tried in self.tried.items() for r in _remarks(name, tried, self.taken.get(name))]
-        return [*self.gone, *kept]
+        return [*self.their_remarks, *kept]
 
 
 def _remarks(name: str, tried: Sequence[TriedTile], taken: int | None) -> list[Remark]:

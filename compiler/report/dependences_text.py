@@ -17,8 +17,8 @@ touch any element.  ``n7`` is a number of the host that has no symbol.
 
 from collections.abc import Iterator
 
-from ..analysis.fusion.graph import summarise
 from ..analysis.kernel.accesses import Read, Summary, Write
+from ..analysis.kernel.info import KernelInfo
 from ..analysis.program.dependences import Dependences, Edge, Node
 from ..ir.kernel import string
 from ..mlir import ir
@@ -51,7 +51,8 @@ class _Writer:
                 yield f"  after {edge.before}: {edge.reason}{of}, {edge.strength}"
 
     def accesses(self, node: Node) -> Iterator[str]:
-        summary = summarise(node.callee) if node.kind == "kernel" and node.callee is not None else None
+        is_kernel = node.kind == "kernel" and node.callee is not None
+        summary = KernelInfo.of(node.callee).summary if is_kernel else None
         if node.kind == "fuse.view":
             self.inherit(node)
             yield f"view {self.named(node.results[0])}"

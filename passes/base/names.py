@@ -38,11 +38,6 @@ def without(location: ir.Location, nodes: frozenset[str]) -> ir.Location:
     return ir.Location.fused(kept) if kept and len(kept) < len(parts) else location
 
 
-def gone(kept: Iterable[ir.Operation], lost: Iterable[ir.Operation]) -> frozenset[str]:
-    """The nodes that ``lost`` operations of a kernel came from and none of the ``kept`` ones does."""
-    return nodes_of(lost) - nodes_of(kept)
-
-
 def nodes_of(ops: Iterable[ir.Operation]) -> frozenset[str]:
     """The nodes that operations of a kernel came from.  Constants and loads are left out: nodes share them,
     and one gave its location.  So is the return, which names them all.

@@ -6,7 +6,7 @@ from ...compiler.ir.defining import defining_op
 from ...compiler.ir.kernel import argument_attributes, kernel_ties
 from ...compiler.mlir import ir
 from .kernels import kernel_body, result_types, set_signature
-from .names import bare, gone, listed, without
+from .names import bare, listed, nodes_of, without
 from .program import Program
 
 #: Ops of a kernel that nothing has to use.
@@ -68,7 +68,7 @@ def _lost_nodes(body: list[ir.Operation], stores: list[ir.Operation]) -> frozens
         used = any(use.owner.operation not in lost for result in op.results for use in result.uses)
         if op not in lost and op.name not in _STAY and not used:
             lost.add(op)
-    return gone([op for op in body if op not in lost], lost)
+    return nodes_of(lost) - nodes_of(op for op in body if op not in lost)
 
 
 def _name_again(program: Program, call: ir.Operation, kernel: ir.Operation, lost: frozenset[str]) -> None:

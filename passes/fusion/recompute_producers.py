@@ -2,7 +2,6 @@
 that moves fewer bytes than storing it.
 """
 
-from collections import Counter
 from collections.abc import Iterator
 from typing import ClassVar
 
@@ -12,6 +11,7 @@ from ...compiler.analysis.fusion.measured import PairKeys
 from ...compiler.analysis.fusion.rules import Candidate, judge
 from ...compiler.analysis.fusion.score import Gain
 from ...compiler.analysis.kernel.accesses import Summary
+from ...compiler.analysis.kernel.info import KernelInfo
 from ...compiler.base.dataclass import dataclass
 from ...compiler.base.remarks import Remarks
 from ...compiler.cost.hardware import Hardware
@@ -19,14 +19,11 @@ from ...compiler.cost.slots import slots
 from ...compiler.ir.kernel import kernel_ties
 from ...compiler.mlir import ir
 from ..analysis_manager import Analyses, AnalysisManager
-from ..base.kernels import kernel_body
 from ..base.program import Program
 from ..base.results import drop_results
 from ..pass_base import AnalysisPass, hardware_of
 from .fusing import groups_of, measurements_of
 
-#: Operands of a load at coordinates: a tensor, a guard, and what is read where that does not hold.
-_PLAIN_LOAD = 3
 #: Inputs may live longer by this share of a tensor more than it takes: a number, or one for each row.
 _BESIDE = 1 / 64
 
@@ -163,7 +160,6 @@ class _Uses:
         self.writers: dict[int, list[int]] = {}
         self.last: dict[int, int] = {}
         self.changing: set[int] = set()  #: storages that an extern op writes to
-        self._bodies: dict[str, _Body] = {}
         roots = graph.deps.roots
         for node in graph.deps.nodes:
             for value in (*node.destinations, *node.mutated):
@@ -194,10 +190,8 @@ class _Uses:
         if deps.roots[value] in self.changing:  # what it holds later is not what the producer computes
             return None
         assert made.callee is not None, "a kernel"
-        if made.name not in self._bodies:
-            self._bodies[made.name] = _Body.of(made.callee)
-        body = self._bodies[made.name]
-        if summary.asserts and (len(made.results) == 1 or body.looks_up(result)):
+        body = KernelInfo.of(made.callee).body
+        if summary.asserts and (len(made.results) == 1 or body.looks_up_for(result)):
             return None
         needed, loaded = body.needed(result)
         if any(name in needed for name in ("fuse.rand", *(c.op for c in summary.crossings))):
@@ -223,52 +217,6 @@ def _apart(tensors: list[_Tensor]) -> list[_Tensor]:
         if tensor.producer not in reading and not makers & set(tensor.readers):
             chosen.append(tensor)
     return chosen
-
-
-@dataclass(frozen=True)
-class _Body:
-    """The ops of a kernel in order: their names, the arguments that they load, those that load at loaded
-    indices, what each needs (as bits).
-    """
-
-    names: list[str]
-    loads: dict[int, int]
-    lookups: set[int]
-    masks: list[int]
-    returned: list[int]  #: by result, the op that stores it
-
-    @staticmethod
-    def of(kernel: ir.Operation) -> "_Body":
-        body = _Body([], {}, set(), [], [])
-        made: dict[ir.Value, int] = {}
-        for number, op in enumerate(kernel_body(kernel)):
-            operands = list(op.operands)
-            mask = 1 << number
-            for value in operands:
-                if value in made:
-                    mask |= body.masks[made[value]]
-            body.names.append(op.name)
-            body.masks.append(mask)
-            made.update((result, number) for result in op.results)
-            if op.name == "fuse.load":
-                body.loads[number] = ir.BlockArgument(operands[0]).arg_number
-                if len(operands) > _PLAIN_LOAD:
-                    body.lookups.add(number)
-            elif op.name == "func.return":
-                body.returned.extend(made[value] for value in operands)
-        return body
-
-    def looks_up(self, result: int) -> bool:
-        """Whether something that runs for one result is loaded at loaded indices."""
-        mask = self.masks[self.returned[result]]
-        return any(mask >> number & 1 for number in self.lookups)
-
-    def needed(self, result: int) -> tuple[Counter[str], list[int]]:
-        """What runs for one result: how many ops of each name, and the numbers of the loaded arguments."""
-        mask = self.masks[self.returned[result]]
-        ops = [number for number in range(len(self.names)) if mask >> number & 1]
-        loaded = {self.loads[number] for number in ops if number in self.loads}
-        return Counter([self.names[number] for number in ops]), sorted(loaded)
 
 
 def _may_merge(graph: GroupGraph, a: int, b: int, hardware: Hardware) -> bool:

@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from typing import ClassVar
 
-from ...compiler.analysis.fusion.graph import summarise
 from ...compiler.analysis.kernel.accesses import Read, Summary
+from ...compiler.analysis.kernel.info import KernelInfo
 from ...compiler.analysis.program.dependences import extern_mutated
 from ...compiler.base.dataclass import dataclass
 from ...compiler.base.remarks import Remarks
@@ -76,7 +76,7 @@ class DuplicateCheap(AnalysisPass):
                 continue
             name = string(kernel.attributes["sym_name"])
             if name not in summaries:
-                summaries[name] = summarise(kernel)
+                summaries[name] = KernelInfo.of(kernel).summary
             summary = summaries[name]
             users = readers.get(call.results[0], [])
             alone = len({use.owner.operation for use in call.results[0].uses}) == len(users)

@@ -3,7 +3,7 @@
 from typing import ClassVar, Literal
 
 from ...compiler.analysis.contraction.arguments import NotAProduct
-from ...compiler.analysis.contraction.choice import Offers
+from ...compiler.analysis.contraction.kernel_or_call import Offers
 from ...compiler.analysis.contraction.product import Product
 from ...compiler.analysis.contraction.surroundings import Surroundings
 from ...compiler.analysis.program.provenance import node_names

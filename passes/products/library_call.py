@@ -49,22 +49,22 @@ class LibraryCall:
         if INSTEAD not in kernel.attributes:
             return None
         declaration = program.functions[symbol(kernel.attributes[INSTEAD])]
-        said = declaration.attributes
+        declared = declaration.attributes
         loads = [op for op in kernel_body(kernel) if op.name == "fuse.load"]
         stores = [op for op in kernel_body(kernel) if op.name == "fuse.store"]
         arguments = {a: call.operands[n] for n, a in enumerate(kernel.regions[0].blocks[0].arguments)}
         read = [arguments[op.operands[0]] for op in loads]
-        places = operands_by_role(said)
+        places = operands_by_role(declared)
         roles = [role for role in _LOADED if role in places]
         if len(read) != len(roles) or len(stores) != 1:
             return None
         operands = {places[role]: value for role, value in zip(roles, read, strict=True)}
         if any(operands[places[role]] != value for role, value in zip(roles, read, strict=True)):
             return None
-        inputs = ir.FunctionType(ir.TypeAttr(said["function_type"]).value).inputs
+        inputs = ir.FunctionType(ir.TypeAttr(declared["function_type"]).value).inputs
         if sorted(operands) != list(range(len(inputs))):
             return None
-        product = Product.said(said, [operands[n] for n in sorted(operands)], call.results[0])
+        product = Product.of_declaration(declared, [operands[n] for n in sorted(operands)], call.results[0])
         if product is None or product.problem() is not None or not _is_stored(product, kernel, stores[0]):
             return None
         facts = known.with_extents(kernel_dims(kernel))

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import ClassVar, Literal
 
-from ...compiler.analysis.contraction.choice import Review, Timed
+from ...compiler.analysis.contraction.kernel_or_call import Review, Timed
 from ...compiler.analysis.contraction.product import Product
 from ...compiler.analysis.contraction.surroundings import GroupSurroundings
 from ...compiler.analysis.fusion.graph import GroupGraph

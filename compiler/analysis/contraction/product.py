@@ -204,7 +204,9 @@ class Product:
         return _read(callee.attributes, call.operands, call.results[0])
 
     @staticmethod
-    def said(attributes: Attributes, operands: Sequence[ir.Value], result: ir.Value) -> "Product | None":
+    def of_declaration(
+        attributes: Attributes, operands: Sequence[ir.Value], result: ir.Value
+    ) -> "Product | None":
         """As ``of``, of the attributes of a declaration.  ``operands`` may be other values than those of its
         call, such as what these are views of.
         """

@@ -3,7 +3,6 @@
 import math
 from collections.abc import Mapping
 from dataclasses import field
-from typing import NamedTuple
 
 from ...base.dataclass import dataclass
 from ...ir.kernel import REDUCTIONS, is_kernel, is_tiled, kernel_ties
@@ -13,14 +12,12 @@ from ...ir.storage import callee_name
 from ...ir.views import root_of, users_of
 from ...mlir import ir
 from ..kernel.concatenation import concatenation
+from ..kernel.info import BodyOps, KernelInfo
 from .packed import MOST_PARTS
 from .product import Product
-from .slots import slots_of
 from .tiles import LARGEST_BLOCK
 
 _FACTORS = ("left", "right")
-#: Operands of a load at no computed index: a tensor, a guard, and what is read where that is false.
-_PLAIN_LOAD = 3
 #: Issue slots of casts.
 _CASTS = 2
 
@@ -71,16 +68,6 @@ class Behind:
     kept: bool
 
 
-class _Body(NamedTuple):
-    """The names of the operations of a kernel, their issue slots for each of its points, and whether it looks
-    something up, at an index that it computes.
-    """
-
-    names: frozenset[str]
-    slots: int
-    looks_up: bool
-
-
 @dataclass
 class Surroundings:
     """Where the values of ``@main`` come from and go to.
@@ -93,7 +80,7 @@ class Surroundings:
 
     functions: Mapping[str, ir.Operation]
     hints: Mapping[str, int]
-    _bodies: dict[str, _Body] = field(default_factory=dict, init=False)
+    _bodies: dict[str, BodyOps] = field(default_factory=dict, init=False)
 
     def joins(self, op: ir.Operation) -> bool:
         """Whether ``op`` calls a kernel that is one with a product whose result it reads."""
@@ -250,7 +237,7 @@ class Surroundings:
 
     def reduces(self, op: ir.Operation) -> bool:
         """Whether the kernel that an op calls reduces something."""
-        return not self._body(op).names.isdisjoint(REDUCTIONS)
+        return any(name in REDUCTIONS for name in self._body(op).names)
 
     def multiplies(self, op: ir.Operation) -> bool:
         """Whether the kernel that an op calls has a product."""
@@ -267,17 +254,12 @@ class Surroundings:
         """Issue slots of the kernel that a call runs, for each of its points."""
         return self._body(call).slots
 
-    def _body(self, call: ir.Operation) -> _Body:
+    def _body(self, call: ir.Operation) -> BodyOps:
         """What the kernel that a call runs does."""
         name = callee_name(call)
-        known = self._bodies.get(name)
-        if known is None:
-            blocks = self.functions[name].regions[0].blocks
-            ops = [op.operation for op in blocks[0].operations] if len(blocks) else []
-            looks_up = any(op.name == "fuse.load" and len(op.operands) > _PLAIN_LOAD for op in ops)
-            known = _Body(frozenset([op.name for op in ops]), sum(map(slots_of, ops)), looks_up)
-            self._bodies[name] = known
-        return known
+        if name not in self._bodies:
+            self._bodies[name] = KernelInfo.of(self.functions[name]).body
+        return self._bodies[name]
 
     def read_by(self, call: ir.Operation) -> list[ir.Value]:
         """The tensors that the call of a kernel reads."""

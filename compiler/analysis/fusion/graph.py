@@ -4,8 +4,6 @@ A group is a set of nodes of ``Dependences``, named by its first node.  A node t
 of its own, which never grows.
 """
 
-import hashlib
-import re
 from collections.abc import Hashable, Mapping
 from dataclasses import field
 from functools import cached_property
@@ -13,10 +11,11 @@ from functools import cached_property
 from ...base.dataclass import dataclass
 from ...cost.slots import LOAD
 from ...ir.defining import defining_op
-from ...ir.kernel import code_of, is_tiled, program_facts
+from ...ir.kernel import program_facts
 from ...ir.sizes import hints_of
 from ...mlir import ir
 from ..kernel.accesses import Summary, points
+from ..kernel.info import KernelInfo
 from ..program.dependences import Dependences
 from .contents import Contents, all_in
 from .form import FusionForm, Sizes, ValueType, Verdict
@@ -65,7 +64,7 @@ class GroupGraph:
                 continue
             if "fuse.group" in node.op.attributes or not grouped_only:
                 if node.name not in by_name:
-                    by_name[node.name] = summarise(node.callee)
+                    by_name[node.name] = KernelInfo.of(node.callee).summary
                 summary = by_name[node.name]
                 if summary is not None:
                     graph.summaries[node.index] = summary
@@ -310,44 +309,3 @@ class GroupGraph:
 
 
 _NONE: frozenset[int] = frozenset()
-
-
-def summarise(kernel: ir.Operation) -> Summary | None:
-    """The summary of a scalar kernel.  None for kernels that never fuse: tile code, and kernels that store a
-    tensor in several steps.
-
-    A graph repeats its kernels, and several passes ask about the same ones.  So summaries are cached by the
-    kernel's printed code; printing takes less time than reading the kernel.  Float constants are left out of
-    this key, as a summary says nothing about them.
-    """
-    if is_tiled(kernel):
-        return None
-    code = code_of(kernel)
-    known = _digest(code)
-    if known not in _summaries:
-        if len(_summaries) >= MAX_SUMMARIES:
-            _summaries.clear()
-        same = _digest(_FLOATS.sub(rb"\1", code))
-        if same not in _summaries:
-            _summaries[same] = _read(kernel)
-        _summaries[known] = _summaries[same]
-    return _summaries[known]
-
-
-def _digest(text: bytes) -> bytes:
-    return hashlib.blake2b(text, digest_size=16).digest()
-
-
-def _read(kernel: ir.Operation) -> Summary | None:
-    try:
-        return Summary.of(kernel)
-    except ValueError:
-        return None
-
-
-#: In printed code, the value of a constant, and its type, which stays.
-_FLOATS = re.compile(rb"arith\.constant \S+ (: b?f\d\S*)")
-
-#: Number of kernels whose summaries are kept.
-MAX_SUMMARIES = 1 << 15
-_summaries: dict[bytes, Summary | None] = {}

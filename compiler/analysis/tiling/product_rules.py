@@ -26,7 +26,6 @@ from ..contraction.held import (
 )
 from ..contraction.looped import LoopedForm
 from ..contraction.plan import contraction_plan
-from ..contraction.slots import slots_of
 from ..contraction.tiles import (
     ROW_BYTES,
     Blocks,
@@ -36,6 +35,7 @@ from ..contraction.tiles import (
 )
 from ..kernel.concatenation import Pieces, read_by_pieces
 from ..kernel.descriptors import streams_of, streams_of_weights
+from ..kernel.info import slots_of
 from ..kernel.shape import KernelShape
 from .choice import NoTiling, grid
 

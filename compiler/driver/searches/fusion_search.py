@@ -32,7 +32,7 @@ from ....passes.fusion.fusing import Merge
 from ....passes.pass_base import Pass
 from ....passes.pipeline import FUSION, MERGING, Settings
 from ....passes.products.review_libraries import group_keys, reviewed_products
-from ...analysis.contraction.choice import Review
+from ...analysis.contraction.kernel_or_call import Review
 from ...analysis.fusion.graph import GroupGraph
 from ...analysis.fusion.measured import Measurement, PairKeys, measurements_text, read_measurements
 from ...analysis.fusion.near_limit import may_measure, saved_part
@@ -210,15 +210,15 @@ class FusionSearch:
         self, fused: Fused, part: GraphPart, form: ProgramForm, wait: Callable[[], Kernels | None]
     ) -> tuple[ProgramForm, Kernels] | None:
         """A form with its kernels.  The products take other tiles where one spills, as in the whole graph."""
-        spilled = SpilledTiles(self._hardware.shared_bytes)
+        tried = SpilledTiles(self._hardware.shared_bytes)
         while True:
             kernels = wait()
             if kernels is None:
                 return None
             products = [(form.sources[name].product, kernel.cubin) for name, kernel in kernels.items()]
-            if not spilled.learn((name, cubin) for name, cubin in products if name):
+            if not tried.learn((name, cubin) for name, cubin in products if name):
                 return form, kernels
-            found = form_of(fused.module, fused.graph, part, self.settings, spilled.names)
+            found = form_of(fused.module, fused.graph, part, self.settings, tried.spills)
             if found is None:
                 return None
             form, _ = found

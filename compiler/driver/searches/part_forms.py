@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from ....passes.manager import PassManager
 from ....passes.pass_base import Pass, PassError
-from ....passes.pipeline import MERGING, RECOMPUTING, STAGES, Settings
+from ....passes.pipeline import MERGING, NO_SPILLS, RECOMPUTING, STAGES, Settings, Spills
 from ....passes.products.review_libraries import ReviewLibraries
 from ...analysis.fusion.graph import GroupGraph
 from ...analysis.fusion.measured import PairKeys
@@ -23,12 +23,12 @@ from .graph_part import Groups, NoPart, part_of
 log = logging.getLogger(__name__)
 
 
-def lowering_passes(settings: Settings, again: bool, spilled: tuple[str, ...] = ()) -> list[Pass]:
+def lowering_passes(settings: Settings, again: bool, spills: Spills = NO_SPILLS) -> list[Pass]:
     """Those behind the merge of each group, without ``autotune-tiling``, whose table is not written yet.
-    ``again``: whether ``recompute-producers`` may merge what stayed apart.  ``spilled``: as in
-    ``choose-tiling``.
+    ``again``: whether ``recompute-producers`` may merge what stayed apart.  ``spills``: as in
+    ``Settings``.
     """
-    settings = replace(settings, tiles="", spilled=spilled)
+    settings = replace(settings, tiles="", spills=spills)
     first = STAGES.index(RECOMPUTING) + (not again)
     return [p for stage in STAGES[first:] for p in stage.passes(settings)]
 
@@ -56,10 +56,10 @@ def form_of(
     graph: GroupGraph,
     groups: GraphPart,
     settings: Settings,
-    spilled: tuple[str, ...] = (),
+    spills: Spills = NO_SPILLS,
 ) -> tuple[ProgramForm, str] | None:
     """A part as a program of its own, see ``part_of``; None where there is none.  And the key of the pair of
-    kernels that two groups have become, "" where they became others.  ``spilled``: as in ``choose-tiling``.
+    kernels that two groups have become, "" where they became others.  ``spills``: as in ``Settings``.
     """
     kernels, together, again, library = groups
     try:
@@ -67,7 +67,7 @@ def form_of(
         hints = hints_of(functions_of(part)["main"])
         PassManager(_merging_passes(settings, library), verify_each=False).run(part)
         key = "" if together else _pair_key(part, *kernels)
-        PassManager(lowering_passes(settings, again, spilled), verify_each=False).run(part)
+        PassManager(lowering_passes(settings, again, spills), verify_each=False).run(part)
     except (NoPart, PassError, ir.MLIRError) as error:
         log.debug("autotune: %s cannot be compiled alone: %s", ", ".join(kernels), error)
         return None

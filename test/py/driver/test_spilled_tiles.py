@@ -23,6 +23,7 @@ from fuse_mlir.compiler.runtime.kernels import cubin
 from fuse_mlir.compiler.runtime.kernels.cubin import CompiledCubin, CompileRequest
 from fuse_mlir.compiler.runtime.kernels.kernel_cache import KernelCache
 from fuse_mlir.compiler.runtime.kernels.triton_compile import TritonCompileError, kernel_name
+from fuse_mlir.passes.pipeline import Spills
 from fuse_mlir.passes.products import choose_libraries
 
 pytestmark = pytest.mark.usefixtures("fresh_dynamo")
@@ -48,9 +49,9 @@ def test_a_kernel_keeps_the_first_tile_that_takes_least_memory(
     stacks: list[int], names: tuple[str, ...]
 ) -> None:
     spilled, tried = SpilledTiles(100), 1
-    while spilled.learn([("k", kernel(stacks[len(spilled.names)])), ("other", kernel(0))]):
+    while spilled.learn([("k", kernel(stacks[len(spilled.spills.kernels)])), ("other", kernel(0))]):
         tried += 1
-    assert spilled.names == names and tried <= MOST_TILES + 1
+    assert spilled.spills.kernels == names and tried <= MOST_TILES + 1
 
 
 def kernel(stack: int, shared: int = 100) -> SimpleNamespace:
@@ -95,7 +96,7 @@ def test_a_tile_that_is_kept_though_it_takes_too_much_is_a_remark() -> None:
 
 
 @pytest.mark.parametrize(
-    ("kernels", "products", "back"),
+    ("kernels", "products", "lost"),
     [
         ([kernel(168)], {"k": {"mm"}}, ("mm",)),
         ([kernel(0, 101)], {"k": {"mm"}}, ("mm",)),  # it cannot be launched
@@ -106,34 +107,38 @@ def test_a_tile_that_is_kept_though_it_takes_too_much_is_a_remark() -> None:
     ],
 )
 def test_products_that_are_the_librarys(
-    kernels: list[SimpleNamespace], products: dict[str, set[str]], back: tuple[str, ...]
+    kernels: list[SimpleNamespace], products: dict[str, set[str]], lost: tuple[str, ...]
 ) -> None:
     spilled, tiles = SpilledTiles(100), chosen("d0 grid 64", last=True)
-    assert spilled.learn([("k", k) for k in kernels], tiles, products) == bool(back)
-    assert spilled.back == back and [r.kind for r in spilled.remarks] == ["missed" if back else "analysis"]
+    assert spilled.learn([("k", k) for k in kernels], tiles, products) == bool(lost)
+    assert spilled.spills.products == lost and [r.kind for r in spilled.remarks] == [
+        "missed" if lost else "analysis"
+    ]
     assert not spilled.learn([("k", kernel(0))], tiles, products)
 
 
 def test_what_was_learnt_of_others_is_forgotten_with_a_product_that_is_the_librarys() -> None:
     """Their names may be those of other kernels then."""
     spilled = SpilledTiles(100)
-    assert spilled.learn([("other", kernel(96))]) and spilled.names == ("other",)
+    assert spilled.learn([("other", kernel(96))]) and spilled.spills.kernels == ("other",)
     tiles = chosen("d0 grid 64", last=True)
     assert spilled.learn([("k", kernel(168)), ("other", kernel(0))], tiles, {"k": {"mm"}})
-    assert (spilled.names, spilled.back) == ((), ("mm",))
+    assert spilled.spills == Spills((), ("mm",))
 
 
 def test_the_last_tile_and_a_measured_one_are_kept() -> None:
     spilled = SpilledTiles(100)
     assert not spilled.learn([("k", kernel(168))], chosen("64 -> 32", last=True))
-    assert spilled.names == () and [r.kind for r in spilled.remarks] == ["analysis"]
+    assert spilled.spills.kernels == () and [r.kind for r in spilled.remarks] == ["analysis"]
 
 
 def test_shared_memory_beyond_what_there_is_is_too_much() -> None:
     spilled = SpilledTiles(100)
     combined = [("k", kernel(0, 101)), ("k", kernel(0, 64)), ("other", kernel(0, 100))]
-    assert spilled.learn(combined) and spilled.names == ("k",)
-    assert not spilled.learn([("k", kernel(0, 64)), ("other", kernel(0, 100))]) and spilled.names == ("k",)
+    assert spilled.learn(combined) and spilled.spills.kernels == ("k",)
+    assert not spilled.learn(
+        [("k", kernel(0, 64)), ("other", kernel(0, 100))]
+    ) and spilled.spills.kernels == ("k",)
 
 
 @pytest.fixture

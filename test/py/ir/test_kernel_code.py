@@ -2,8 +2,8 @@
 
 import pytest
 
-from fuse_mlir.compiler.analysis.fusion import graph as fusion_graph
-from fuse_mlir.compiler.analysis.fusion.graph import _read, summarise
+from fuse_mlir.compiler.analysis.kernel import info
+from fuse_mlir.compiler.analysis.kernel.info import BodyOps, KernelInfo
 from fuse_mlir.compiler.ir.context import make_context
 from fuse_mlir.compiler.ir.kernel import code_of
 from fuse_mlir.compiler.ir.storage import functions_of
@@ -44,9 +44,19 @@ def test_a_code_says_all_else() -> None:
 @pytest.mark.parametrize("factor", ["3.0", "-1.5e-30", "0x7F800000"])
 def test_kernels_that_differ_in_floats_are_read_once(factor: str, monkeypatch: pytest.MonkeyPatch) -> None:
     read: list[ir.Operation] = []
-    monkeypatch.setattr(fusion_graph, "_summaries", {})
-    monkeypatch.setattr(fusion_graph, "_read", lambda k: (read.append(k), _read(k))[1])
-    known = summarise(kernel())
-    assert known is not None and summarise(kernel("other", factor=factor)) is known and len(read) == 1
-    assert summarise(kernel(guard="false")) is not known
-    assert summarise(kernel(at="0")) is not known and len(read) == 3
+    of = BodyOps.of
+    monkeypatch.setattr(info, "_read", {})
+    monkeypatch.setattr(BodyOps, "of", staticmethod(lambda k: (read.append(k), of(k))[1]))
+    known = KernelInfo.of(kernel())
+    assert KernelInfo.of(kernel("other", factor=factor)) is known and len(read) == 1
+    assert KernelInfo.of(kernel(guard="false")) is not known
+    assert KernelInfo.of(kernel(at="0")) is not known and len(read) == 3
+
+
+def test_a_body_says_what_each_result_needs() -> None:
+    info = KernelInfo.of(kernel())
+    assert info.summary is not None and info.summary.is_pointwise
+    assert info.body.names[-2:] == ("fuse.store", "func.return") and info.body.slots == 1
+    needed, loaded = info.body.needed(0)
+    assert (needed["arith.mulf"], needed["func.return"], loaded) == (1, 0, [0])
+    assert not info.body.looks_up and not info.body.looks_up_for(0)

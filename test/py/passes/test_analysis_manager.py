@@ -3,6 +3,7 @@
 import re
 from dataclasses import dataclass
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 import torch
@@ -10,8 +11,9 @@ from interpreted_modules import parse
 
 from fuse_mlir.bench.scheduling_growth import GRAPHS
 from fuse_mlir.compiler.analysis.fusion import graph, rules
-from fuse_mlir.compiler.analysis.fusion.graph import GroupGraph, summarise
+from fuse_mlir.compiler.analysis.fusion.graph import GroupGraph
 from fuse_mlir.compiler.analysis.fusion.rules import judge_form
+from fuse_mlir.compiler.analysis.kernel.info import KernelInfo
 from fuse_mlir.compiler.base.remarks import Remarks
 from fuse_mlir.compiler.frontend.importer.importer import import_graph
 from fuse_mlir.compiler.ir.context import make_context
@@ -111,7 +113,7 @@ def test_what_fuses_behind_a_call_of_the_library_is_not_read_and_judged_again(
     path = Path(__file__).parents[2] / "lit" / "passes" / "review-libraries.mlir"
     module = parse(path.read_text().split("// -----")[0])
     read, forms = [], []
-    monkeypatch.setattr(graph, "summarise", lambda func: read.append(func) or summarise(func))
+    monkeypatch.setattr(graph, "KernelInfo", Mock(of=lambda func: read.append(func) or KernelInfo.of(func)))
     monkeypatch.setattr(rules, "judge_form", lambda form: forms.append(form) or judge_form(form))
     passes = [
         ChooseLibraries(hardware="h200"), FoldViews(), FuseVertical(), FuseHorizontal(),
