@@ -34,9 +34,9 @@ from ..compiler.runtime.checks import numeric_check
 from ..compiler.runtime.checks.outcomes import NumericMismatch
 from ..compiler.runtime.errors import RunError
 from ..passes.manager import PassManager
+from ..passes.observers import import_folder
 from ..passes.pass_base import Pass
 from ..passes.pipeline_text import pipeline_text
-from ..passes.registry import PASSES
 from ..passes.tiling import apply_tiling
 from ._bad_values import first_bad_value
 from ._exit import FAILED, OK, USAGE, ended, kind_and_text, say
@@ -319,9 +319,7 @@ def write_module(culprit: Culprit, folder: Path) -> Path:
             torch.save(value, folder / given[-1])
     inputs = " ".join(f"--input {each}" for each in given)
     pipeline = shlex.quote(pipeline_text([culprit.step]))
-    paths = [str(Path(__file__).absolute().parents[2])]
-    if culprit.step.name not in PASSES:
-        paths.insert(0, sys.path[0])
+    paths = dict.fromkeys([import_folder(culprit.step), str(Path(__file__).absolute().parents[2])])
     path, python = shlex.quote(":".join(paths)), shlex.quote(sys.executable)
     (folder / "replay.sh").write_text(
         _REPLAY.format(text=culprit.text, inputs=inputs, pipeline=pipeline, path=path, python=python),

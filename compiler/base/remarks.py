@@ -1,7 +1,7 @@
 """Structured remarks: why something was or was not done, with the numbers and the user's lines."""
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, field
 from typing import Any
 
@@ -95,9 +95,18 @@ class Remarks:
     def render(self, form: str, *, costs: bool = False) -> str:
         """All remarks as ``text`` (a line each, which names the lines of the program) or ``yaml`` (a document
         each, in the form of LLVM's optimisation remarks: `llvm-opt-report` reads them but prints those
-        of three passes of LLVM only).  ``costs`` puts what a missed fusion would save in front of its line.
+        of three passes of LLVM only).  ``costs`` puts what a missed fusion would save in front of its line,
+        and makes one line of those that one cause keeps apart: the same rule, numbers, lines and cost.
         """
-        return "\n".join(_text(r, costs) if form == "text" else _yaml(r) for r in self.items)
+        if form != "text":
+            return "\n".join(map(_yaml, self.items))
+        if not costs:
+            return "\n".join(_text([remark]) for remark in self.items)
+        alike = dict[object, list[Remark]]()
+        for remark in self.items:
+            cause = (remark.pass_name, remark.rule, remark.numbers, *remark_lines(remark), remark.loss)
+            alike.setdefault(cause if remark.loss else id(remark), []).append(remark)
+        return "\n".join(f"{_cost(remarks)}{_text(remarks)}" for remarks in alike.values())
 
 
 def remark_lines(remark: Remark) -> list[str]:
@@ -105,13 +114,27 @@ def remark_lines(remark: Remark) -> list[str]:
     return list(dict.fromkeys(line for location in remark.locations for line in _lines(location)))
 
 
-def _text(remark: Remark, costs: bool) -> str:
-    cost = f"{remark.loss.microseconds:.2f} us, {remark.loss.bytes} bytes: " if costs and remark.loss else ""
+#: Of remarks that are one line, the ops of so many are named.
+_NAMED = 4
+
+
+def _cost(alike: Sequence[Remark]) -> str:
+    """What stands in front of a line: the cost of each of the remarks, and how many they are."""
+    loss = alike[0].loss
+    times = f"{len(alike)} times " if len(alike) > 1 else ""
+    return f"{times}{loss.microseconds:.2f} us, {loss.bytes} bytes: " if loss else ""
+
+
+def _text(alike: Sequence[Remark]) -> str:
+    """The line of a remark, or of several that say the same of other ops."""
+    remark = alike[0]
     numbers = "".join(f", {n}={v}" for n, v in remark.numbers)
-    ops = f" [{' + '.join(remark.ops)}]" if remark.ops else ""
+    named = [" + ".join(each.ops) for each in alike[:_NAMED] if each.ops]
+    named += [f"and {len(alike) - _NAMED} more"] * (len(alike) > _NAMED)
+    ops = f" [{'; '.join(named)}]" if named else ""
     lines = remark_lines(remark)
     where = f" at {', '.join(lines)}" if lines else ""
-    return f"{cost}{remark.kind}: {remark.pass_name}: {remark.rule}{numbers}: {remark.message}{ops}{where}"
+    return f"{remark.kind}: {remark.pass_name}: {remark.rule}{numbers}: {remark.message}{ops}{where}"
 
 
 def _places(location: str) -> list[tuple[str, int, int]]:

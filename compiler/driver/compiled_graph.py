@@ -27,6 +27,7 @@ from .calling_convention import boxed
 from .program import Account, CompiledGraph, FinalModule, FxParts, Interface
 
 if TYPE_CHECKING:
+    from ..cost.hardware import Hardware
     from ..mlir import ir
 
 log = logging.getLogger(__name__)
@@ -171,25 +172,30 @@ def _report_texts(compiled: CompiledGraph, options: Options) -> None:
     if (level := wanted(plan_log)) and compiled.source:
         plan_log.log(level, "%s: the program that launches it:\n%s", compiled.name, compiled.source)
     if (level := wanted(missed_log)) and (worst := compiled.remarks.worst()).items:
-        text = worst.render("text", costs=True)
-        missed_log.log(level, "%s: missed fusions, by what they cost:\n%s", compiled.name, text)
+        text, name = worst.render("text", costs=True), _hardware(compiled, options).name
+        head = "%s: missed fusions, by what they cost on the hardware model %s:\n%s"
+        missed_log.log(level, head, compiled.name, name, text)
     if (level := wanted(remarks_log)) and options.remarks == "none":
         remarks_log.log(level, "%s: remarks:\n%s", compiled.name, compiled.remarks.render("text"))
 
 
+def _hardware(compiled: CompiledGraph, options: Options) -> "Hardware":
+    """What estimates are for."""
+    from ..cost.devices import hardware_named
+    from ..runtime.gpu.device_model import hardware_name
+
+    if options.hardware != "auto":
+        return hardware_named(options.hardware)
+    return hardware_named("generic" if compiled.load_kernels is None else hardware_name())
+
+
 def _add_to_report(compiled: CompiledGraph, options: Options, path: str | Path) -> None:
     """Adds the graph to the page of option ``report``; waits for its kernels."""
-    from ..cost.devices import hardware_named
     from ..report.page.data import graph_data
     from ..report.page.page_file import add_graph
-    from ..runtime.gpu.device_model import hardware_name
     from ..runtime.kernels.kernel_facts import kernel_facts
     from ..runtime.kernels.triton_compile import TritonCompileError
 
-    if options.hardware != "auto":
-        hardware = hardware_named(options.hardware)
-    else:
-        hardware = hardware_named("generic" if compiled.load_kernels is None else hardware_name())
     try:
         found = {} if compiled.load_kernels is None else compiled.load_kernels()
     except TritonCompileError:  # the first call raises it
@@ -199,7 +205,7 @@ def _add_to_report(compiled: CompiledGraph, options: Options, path: str | Path) 
         compiled.module,
         compiled.remarks,
         compiled.timing.tree(),
-        hardware,
+        _hardware(compiled, options),
         cached=compiled.cached,
         source=compiled.source,
         kernels=kernel_facts({name: kernel.cubin for name, kernel in found.items()}),

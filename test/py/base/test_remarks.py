@@ -38,6 +38,14 @@ def test_the_worst_come_first() -> None:
     assert [r.rule for r in remarks.worst().items] == ["r2", "r1", "r4"]
     assert remarks.worst(1).render("text", costs=True) == "2.25 us, 4 bytes: missed: p: r2: m"
     assert remarks.render("text", costs=True).splitlines()[0] == "missed: p: r0: m"
+    again = [Remark("p", "missed", "r2", "m", (f"a{n}", "b"), loss=losses[2]) for n in range(5)]
+    text = Remarks([*remarks.items[:2], *again, *remarks.items[2:]]).worst().render("text", costs=True)
+    assert text.splitlines() == [
+        "6 times 2.25 us, 4 bytes: missed: p: r2: m [a0 + b; a1 + b; a2 + b; a3 + b; and 2 more]",
+        "1.50 us, 8 bytes: missed: p: r1: m",
+        "0.50 us, 0 bytes: missed: p: r4: m",
+    ]
+    assert len(Remarks(again).render("text").splitlines()) == len(again)
     missed = [r for r in remarks_of_a_model().items if r.kind == "missed"]
     assert missed and all(r.loss is not None and r.loss.microseconds > 0 for r in missed)
 

@@ -1,11 +1,15 @@
 """The folders of ``dump``: one for each graph, nothing in them is written again, a page lists them."""
 
+import os
 import shlex
+import subprocess
+import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 import torch
+from repository import ROOT
 
 import fuse_mlir
 from fuse_mlir.compiler.base.options import OptionError
@@ -211,3 +215,18 @@ def test_a_dump_says_with_which_options_each_pass_ran(tmp_path, options, has):
             given = [str(folder / before), f"--pass-pipeline={pipeline}", "--mlir-print-debuginfo"]
             assert _opt.run([*given, "-o", str(again)]) == 0
             assert again.read_bytes() == (folder / after).read_bytes(), after
+
+
+def test_replay_runs_anywhere_and_finds_a_pass_of_another_folder(tmp_path, monkeypatch) -> None:
+    """It names the Python that wrote it, and where each pass was found."""
+    faults = ROOT / "examples" / "faults"
+    monkeypatch.syspath_prepend(str(faults))
+    case, folder = ROOT / "test/lit/tools/remarks-by-cost.mlir", tmp_path / "a folder"
+    given = [str(case), "--pass-pipeline=builtin.module(scale-early)", "--dump-dir", str(folder)]
+    assert _opt.run([*given, "-o", str(tmp_path / "out.mlir")]) == 0
+    text = (folder / REPLAY).read_text()
+    assert sys.executable in text and f"\nPYTHONPATH={faults}:$PYTHONPATH\nagain " in text
+    found = subprocess.run(
+        ["sh", str(folder / REPLAY)], cwd=tmp_path, env={"PATH": os.defpath}, capture_output=True, text=True
+    )
+    assert found.returncode == 0, found.stderr

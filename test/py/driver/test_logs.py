@@ -15,7 +15,7 @@ from fuse_mlir import logs
 LOGGERS = {path.stem for path in Path(logs.__file__).parent.glob("*.py")} - {"__init__"}
 #: What each logger writes of ``compiled``, and no other does.
 TEXTS = {
-    "missed": "inference: missed fusions, by what they cost:\n",
+    "missed": "inference: missed fusions, by what they cost on the hardware model generic:\n",
     "remarks": "inference: remarks:\n",
     "schedule": "inference: launch 0: ",
     "plan": "inference: the program that launches it:\n",

@@ -7,10 +7,12 @@ import runpy
 import shlex
 import subprocess
 from collections.abc import Callable
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
 import torch
+from pages import fences, first_missing
 from repository import ROOT
 
 from fuse_mlir.compiler.driver import compilation
@@ -24,9 +26,10 @@ Tool = Callable[..., tuple[int, str]]
 def recipes() -> list[list[tuple[str, str]]]:
     """For each chapter of the page, its commands, each with what it prints."""
     text = (ROOT / "docs" / "debugging.md").read_text(encoding="utf-8")
+    chapters = (fences(chapter) for chapter in text.split("\n## ")[1:])
     return [
-        re.findall(r"^```sh\n(.*?)\n```$(?:\n\n^```text\n(.*?)^```$)?", chapter, re.M | re.S)
-        for chapter in text.split("\n## ")[1:]
+        [(one[1].strip(), shown[1]) for one, shown in pairwise(found) if (one[0], shown[0]) == ("sh", "text")]
+        for found in chapters
     ]
 
 
@@ -66,7 +69,7 @@ def shown(monkeypatch, capsys, tmp_path) -> Callable[[str], str]:
 @pytest.mark.parametrize("number", range(3))
 def test_each_recipe_prints_what_the_page_shows(number: int, shown: Callable[[str], str]) -> None:
     for command, expected in recipes()[number]:
-        assert expected.strip() and printed(expected) in shown(command), command
+        assert expected.strip() and first_missing(expected, shown(command)) is None, command
 
 
 def test_the_broken_pass_is_replayed_by_what_bisect_wrote(shown, tmp_path, monkeypatch) -> None:
