@@ -12,7 +12,7 @@ o without ever having a whole row of x if each reduction along j can be kept cur
   exp(m - m'), for all columns so far alike, so the loop multiplies its sums by exp(m - m'), at most 1.
 
 - p is ``exp(x - c) / l`` with ``c = max(m, s)``, where a number s beside the scores takes part in the
-  softmax: ``sinks.py`` brings it to that form.
+  softmax: ``sinks.py`` brings it to that form, and ``logarithms.py`` a ``logsumexp`` beside it or in it.
 
 Anything else that crosses j needs the whole row first, and is refused by its name: a norm of the scores, a
 second softmax of what the first one made, the k largest.  So is what is stored for each (i, j).
@@ -35,6 +35,7 @@ from ...compiler.ir.layout import TensorSpec
 from ...compiler.mlir import ir
 from ..base.kernels import dims_attribute, text_list
 from ..kernels.expectations import FACTORS, SoftmaxRow, erase_dead, factors_of, joined, made, move_behind
+from .logarithms import subtract_infinite_maxima
 from .sinks import subtract_maxima
 
 #: The most calls of a chain, and the most products whose sum may be x.
@@ -130,6 +131,7 @@ def derive(func: ir.Operation, softmax: Callable[[ir.Operation], object]) -> Not
     kernel is in no useful state, where the chain does not run on line.
     """
     subtract_maxima(func)
+    subtract_infinite_maxima(func)
     for op in [o.operation for o in func.regions[0].blocks[0].operations]:
         if op.name == "fuse.reduce" and string(op.attributes["kind"]) == "sum":
             softmax(op)

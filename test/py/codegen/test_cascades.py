@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 import torch
@@ -341,6 +342,35 @@ def with_logarithms(q: Tensor, k: Tensor, v: Tensor) -> tuple[Tensor, Tensor]:
     powers = torch.exp(s - top)
     total = powers.sum(-1, True)
     return (powers / total).to(v.dtype) @ v, top + total.log()
+
+
+def with_logsumexp(q: Tensor, k: Tensor, v: Tensor, bias: Tensor) -> tuple[Tensor, Tensor]:
+    s = scores(q, k).float() + bias
+    return s.softmax(-1).to(v.dtype) @ v, s.logsumexp(-1)
+
+
+def of_logsumexp(q: Tensor, k: Tensor, v: Tensor, bias: Tensor) -> tuple[Tensor, Tensor]:
+    s = scores(q, k).float() + bias
+    whole = torch.logsumexp(s, -1, keepdim=True)
+    return torch.exp(s - whole).to(v.dtype) @ v, whole
+
+
+@pytest.mark.parametrize(("function", "rows"), [(with_logsumexp, 8), (of_logsumexp, 70)])
+def test_the_logarithm_of_a_sum_is_beside_a_softmax(function: Callable[..., Any], rows: int) -> None:
+    """As a result, and subtracted; in rows without a key, of NaN, and with an infinite score too.  Keys of a
+    few rows come in slices.
+    """
+    args = [*factors(rows, 300 if rows == 8 else KEYS, 32, 16)]
+    bias = torch.zeros(rows, args[1].shape[2])
+    bias[0], bias[1, :70], bias[2, 5], bias[3, 7], bias[4, 9] = -math.inf, -math.inf, math.inf, math.nan, 60
+    compiled = Compiled(function, FORCED)
+    found, eager = compiled(*args, bias), function(*args, bias)
+    for a, b in zip(found, eager, strict=True):
+        torch.testing.assert_close(a, b, equal_nan=True, rtol=0.02, atol=0.01)
+    assert [n.item() for n in found[1][0, 0, :3].flatten()][::2] == [-math.inf, math.inf]
+    [graph] = compiled.graphs
+    assert [rule for rule, _ in refusals(graph)] == ["cascade"]
+    assert graph.externs == 0
 
 
 def test_sums_of_rows_are_read_behind_the_last_product() -> None:
