@@ -189,6 +189,7 @@ PRIVATE_NAMES: tuple[Names, ...] = (
     # ---- Inductor ------------------------------------------------------------------------------------------
     Names("torch._inductor.config", " get_hash", "cache no captured graph"),
     Names("torch._inductor.output_code", "OutputCode", "no aot_compile"),
+    Names("torch._inductor.fx_passes.control_dependencies", "control_deps", "losses are not made in chunks"),
     Names("torch._inductor.compile_fx", "compile_fx_inner", "flex_attention runs as torch"),
     Names("torch._inductor.compile_fx", "cudagraphify", "CUDA graphs of this package's own, or none"),
     Names("torch._inductor.cudagraph_trees", "get_manager", "CUDA graphs of this package's own, or none"),

@@ -103,6 +103,9 @@ TESTS = {
         "test_rotary_embeddings_are_one_kernel_each",
         "test_what_torch_computes",
     ),
+    "row-chunks": RewriteTests(
+        "rewrites/test_row_chunks.py", "test_gradients_are_as_near_as_eagers", "test_left_alone"
+    ),
     "one-hot": RewriteTests(
         "rewrites/test_one_hot.py", "test_a_row_with_one_element_is_not_summed", "test_other_sums_stay"
     ),

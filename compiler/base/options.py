@@ -199,6 +199,11 @@ class Options:
         one too many, or that comes when the seconds are spent, and what is measured has the seconds that are
         left.  A warning says which decision was one too many, took most of the time, or needs the memory that
         a memory plan may not have (on a GPU); with ``strict`` it is the error ``BudgetExceeded``.
+    memory_limit: the bytes of device memory that a graph may allocate at a time, beside its arguments.  Where
+        it would take more, a loss behind a product with many columns is computed some rows at a time: the
+        product is never whole in memory, nor its gradient, and the backward pass multiplies again.  A warning
+        says by how much the memory plan is over the limit all the same, and what it has at its peak (on a
+        GPU); with ``strict`` it is the error ``BudgetExceeded``.
     output: what runs a graph: ``plan`` its launch plan (on a CPU the interpreter), ``fx`` the same as a
         ``torch.fx.GraphModule``, node by node: launches of our kernels as ops, allocations, views, torch's
         ops (slower).  ``CompiledGraph.fx()`` gives that module with either.
@@ -241,6 +246,7 @@ class Options:
     autotune: bool = False
     autotune_seconds: float = 60.0
     compile_budget: CompileBudget | None = None
+    memory_limit: int | None = None
     output: Literal["plan", "fx"] = "plan"
     deterministic: bool = False
     profiler_range: bool = False

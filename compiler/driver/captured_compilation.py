@@ -189,6 +189,7 @@ class CapturedCompilation:
         """The forward and the backward graph of the joint graph."""
         _, on_gpu = where_it_runs(joint, self._options)
         on = switched_on(self._options, kind="forward", on_gpu=on_gpu)
+        given["memory_limit"] = self._options.memory_limit
         forward, backward = partition(joint, joint_inputs, on=on, remarks=self._remarks, **given)
         self._backward_graph = backward
         return forward, backward

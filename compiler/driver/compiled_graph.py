@@ -151,6 +151,10 @@ def report(compiled: CompiledGraph, options: Options) -> None:
         from ..report.budget import draw_on
 
         draw_on(options.compile_budget, compiled)
+    if options.memory_limit is not None:
+        from ..report.budget import check_memory_limit
+
+        check_memory_limit(options.memory_limit, options.strict, compiled)
     _report_texts(compiled, options)
     if tracing():
         _trace(compiled)

@@ -13,7 +13,8 @@ from ..base.remarks import Remarks
 from ..base.timing import Timing, stage
 from ..frontend.importer.interface import Fallback
 from ..fx.saved_strides import ALL_KEPT, KeptStrides, result_strides
-from ..rewrites.stages import GRAPH, KEYED, Switch, switched_on
+from ..rewrites.chunks.row_chunks import Limited
+from ..rewrites.stages import CHUNKED, GRAPH, KEYED, Switch, switched_on
 from ..runtime.as_torch import run_as_torch
 from .cache_hit import hit_of_graph
 from .compiled_graph import GraphFacts, compiled_graph, report
@@ -71,7 +72,10 @@ def _compile(request: Request, key: str | None) -> CompiledGraph:
         from .compilation import compile_program
     gm, options = request.gm, request.options
     guards = _guards(gm)
-    GRAPH.run(gm, switched_on(options, kind=request.name, on_gpu=request.on_gpu), request.remarks)
+    on = switched_on(options, kind=request.name, on_gpu=request.on_gpu)
+    GRAPH.run(gm, on, request.remarks)
+    if options.memory_limit is not None and request.name == "inference":
+        CHUNKED.run(gm, on, request.remarks, Limited(gm, options.memory_limit))
     try:
         done = compile_program(request)
     except ImportGraphError as reason:

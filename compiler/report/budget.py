@@ -1,14 +1,20 @@
-"""What a compiled graph takes of a budget (option ``compile_budget``), and the decision that broke it."""
+"""What a compiled graph takes of a budget, and the decision that broke it (options ``compile_budget`` and
+``memory_limit``).
+"""
 
+import logging
 from typing import Protocol
 
 from ..analysis.program.lifetimes import peak_of
 from ..analysis.program.provenance import origin
 from ..base.budget import CompileBudget
+from ..base.errors import BudgetExceeded
 from ..base.launch import Launch, line_text
 from ..base.remarks import Remarks
 from ..base.timing import Timing
 from ..mlir import ir
+
+log = logging.getLogger(__name__)
 
 #: How many tensors a sentence names that are held at the peak.
 _SHOWN = 3
@@ -33,18 +39,36 @@ def draw_on(budget: CompileBudget, compiled: Compiled) -> None:
     remark, and as the budget does.
     """
     budget.compiled(compiled.name, compiled.timing, compiled.launches)
-    peak = None if budget.peak_bytes is None else peak_of(compiled.module)
-    if peak is None or budget.peak_bytes is None or peak.bytes <= budget.peak_bytes:
+    if budget.peak_bytes is not None and (over := _over(budget.peak_bytes, compiled)) is not None:
+        budget.broken(f"compile_budget: {over}")
+
+
+def check_memory_limit(limit: int, strict: bool, compiled: Compiled) -> None:
+    """Tells by how much a memory plan is over ``memory_limit``: with a remark, and with a warning, or where
+    strict with ``BudgetExceeded``.
+    """
+    if (over := _over(limit, compiled)) is None:
         return
+    if strict:
+        raise BudgetExceeded(message=f"memory_limit: {over}")
+    log.warning("memory_limit: %s", over)
+
+
+def _over(limit: int, compiled: Compiled) -> str | None:
+    """By how much a memory plan is over a limit, and what it has at its peak; None where it keeps it."""
+    peak = peak_of(compiled.module)
+    if peak is None or peak.bytes <= limit:
+        return None
     held = [f"{bytes_} of {_named(root.owner)}" for bytes_, root in peak.held[:_SHOWN]]
     more = f" and {len(peak.held) - _SHOWN} more" if len(peak.held) > _SHOWN else ""
     sentence = (
-        f"the {compiled.name} graph allocates {peak.bytes} bytes at a time and not {budget.peak_bytes}: "
+        f"the {compiled.name} graph allocates {peak.bytes} bytes at a time and not {limit}, "
+        f"{peak.bytes - limit} too many: "
         f"while {_named(peak.at)} runs it has {', '.join(held)}{more}"
     )
     place = str(peak.at.location)
-    compiled.remarks.add("compile-budget", "missed", "peak-bytes", sentence, locations=(place,))
-    budget.broken(f"compile_budget: {sentence}")
+    compiled.remarks.add("memory-limit", "missed", "peak-bytes", sentence, locations=(place,))
+    return sentence
 
 
 def _named(op: ir.Operation | ir.OpView) -> str:

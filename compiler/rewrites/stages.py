@@ -27,6 +27,7 @@ from .captured.scan_gradients import scan_backwards
 from .captured.softmax_sinks import spell_sinks
 from .captured.written_strides import keep_strides_of_updates
 from .captured.written_views import write_to_memory
+from .chunks.row_chunks import chunk_rows
 from .graph.collective_waits import wait_for_all
 from .graph.complex_pairs import compute_pairs
 from .graph.effect_tokens import drop_tokens
@@ -63,6 +64,7 @@ class Switch(Enum):
     EPILOGUES = "option `epilogues`"
     LAYOUTS = "option `layouts`"
     FLEX = "option `flex_attention`"
+    MEMORY = "option `memory_limit`"
 
 
 def switched_on(options: Options, *, kind: str, on_gpu: bool) -> frozenset[Switch]:
@@ -76,6 +78,7 @@ def switched_on(options: Options, *, kind: str, on_gpu: bool) -> frozenset[Switc
         Switch.EPILOGUES: library,
         Switch.LAYOUTS: options.free_layouts(on_gpu),
         Switch.FLEX: options.inductor_flex_attention(on_gpu),
+        Switch.MEMORY: options.memory_limit is not None,
     }
     return frozenset(switch for switch, on in holds.items() if on)
 
@@ -142,6 +145,18 @@ JOINT = Stage(
         Step(compare_what_is_saved, Switch.ALWAYS, "last: equal nodes have become one, and it makes a copy"),
     ),
 )
+CHUNKED = Stage(
+    "chunked",
+    "The joint graph after those rewrites (`frontend/autograd/min_cut.py`), or a graph without gradients "
+    "after those of `graph` (`driver/graph_compilation.py`).",
+    (
+        Step(
+            chunk_rows,
+            Switch.MEMORY,
+            "equal nodes are one: those of the backward pass stay apart from now on",
+        ),
+    ),
+)
 KEYED = Stage(
     "keyed",
     "Each graph of AOTAutograd, before the user's `fx_pass` and before its key is looked up in the program "
@@ -183,10 +198,11 @@ IMPORTED = Stage(
     ),
 )
 #: In the order in which they run.
-STAGES = (CAPTURED, JOINT, KEYED, GRAPH, LAYOUTS, IMPORTED)
+STAGES = (CAPTURED, JOINT, CHUNKED, KEYED, GRAPH, LAYOUTS, IMPORTED)
 
 __all__ = [
     "CAPTURED",
+    "CHUNKED",
     "GRAPH",
     "IMPORTED",
     "JOINT",

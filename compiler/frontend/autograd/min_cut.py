@@ -20,7 +20,8 @@ from torch.utils import _pytree as pytree
 
 from ...base.remarks import Remarks
 from ...fx.roundings import round_what_decides, round_what_is_saved
-from ...rewrites.stages import JOINT, Switch
+from ...rewrites.chunks.row_chunks import Limited
+from ...rewrites.stages import CHUNKED, JOINT, Switch
 from ..user_kernels.tracing import pin_effects
 from .detached import drop_detached
 from .old_values import save_old_values
@@ -44,18 +45,23 @@ def partition(
     *,
     on: Collection[Switch] = (Switch.ALWAYS,),
     remarks: Remarks | None = None,
+    memory_limit: int | None = None,
     **options: Any,
 ) -> tuple[GraphModule, GraphModule]:
     """The forward and the backward graph, for ``aot_autograd(partition_fn=...)``.
 
     First the rewrites of the stage ``JOINT`` change what the partitioner will find worth saving: each one's
     docstring says how.  on: the switches of rewrites that are on.  remarks: get what was rewritten.
+    memory_limit: the option.
 
     A random op that checkpointing runs again saves the generator's state as a tensor, on every device; by
     default torch hands generators to graphs on a GPU.
     """
     drop_detached(joint)
-    JOINT.run(joint, on, Remarks() if remarks is None else remarks)
+    remarks = Remarks() if remarks is None else remarks
+    JOINT.run(joint, on, remarks)
+    if memory_limit is not None:
+        CHUNKED.run(joint, on, remarks, Limited(joint, memory_limit))
     round_what_decides(joint)
     pin_effects(joint.graph)
     cheap = _with_cheap(get_default_op_list())

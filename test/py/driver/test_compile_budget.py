@@ -77,7 +77,7 @@ def test_a_memory_plan_names_the_launch_and_what_it_holds(caplog) -> None:
         compiled(torch.randn(32, 64))
     (told,) = [r.getMessage() for r in caplog.records if "compile_budget" in r.getMessage()]
     line = held.__code__.co_firstlineno + 1
-    assert "the inference graph allocates " in told and "bytes at a time and not 5000: while sort at " in told
+    assert "the inference graph allocates " in told and "bytes at a time and not 5000, " in told
     at = f"at {__file__}:{line}"
     assert f"while sort {at} runs it has 8192 of cumsum {at}, 8192 of sort {at}" in told
     (remark,) = [r for r in compiled.graphs[0].remarks.items if r.rule == "peak-bytes"]

@@ -1,0 +1,1 @@
+"""Rewrites that compute in parts what would need too much memory whole."""
