@@ -7,6 +7,8 @@ of users' PTX and calls of libdevice.
 
 import re
 import struct
+from dataclasses import replace
+from typing import ClassVar
 
 from ..base.dataclass import dataclass
 
@@ -68,13 +70,19 @@ class BytesText:
     next byte.  It becomes the last bits of 2**23 (f32), 2**10 (f16) or 2**7 (bf16), from which that power
     and ``less`` are subtracted.  So f32 takes two instructions for each, the types of 16 bits one, as they
     come in pairs; a conversion runs at a sixteenth of their speed.
+
+    ``less``: None where the power and what is subtracted are another operand, of type ``element`` and with
+    the other sign; not of f32.
     """
 
     signed: bool = False
-    less: int = 0
+    less: int | None = 0
     shift: int = 0
     mask: int = 255
     element: str = "f32"
+
+    #: Bytes that are taken at once.
+    count: ClassVar[int] = 4
 
     @property
     def exact(self) -> bool:
@@ -82,43 +90,62 @@ class BytesText:
         are numbers of the type.
         """
         bits = _BITS_BEHIND[self.element]
-        return (self.mask | 128 * self.signed) < 2 ** min(bits, 8) and abs(self.less) <= 2 ** (bits - 1)
+        fits = (self.mask | 128 * self.signed) < 2 ** min(bits, 8)
+        return fits and (self.less is None or abs(self.less) <= self.most_less)
+
+    @property
+    def power(self) -> int:
+        """The power."""
+        return 2 ** _BITS_BEHIND[self.element] + 128 * self.signed
+
+    @property
+    def most_less(self) -> int:
+        """The most that may be subtracted or added, if the result is to be exact."""
+        return 2 ** (_BITS_BEHIND[self.element] - 1)
+
+    @property
+    def bounds(self) -> tuple[int, int]:
+        """The least and the most that an integer becomes; ``less`` is known."""
+        assert self.less is not None
+        low, high = (-128, 127) if self.signed else (0, self.mask)
+        return low - self.less, high - self.less
 
     @property
     def _added(self) -> int:
         """The bits of what is added at the end."""
-        number = -float(2 ** _BITS_BEHIND[self.element] + 128 * self.signed + self.less)
-        if self.element == "f16":
-            return int(struct.unpack("<H", struct.pack("<e", number))[0])
-        bits = int(struct.unpack("<I", struct.pack("<f", number))[0])
-        return bits if self.element == "f32" else bits >> 16
+        assert self.less is not None
+        return _bits_of(-float(self.power + self.less), self.element)
 
     @property
     def text(self) -> str:
         """The PTX."""
-        taken, added = f"0x{self.mask * 0x01010101:08X}", self._added
+        taken = f"0x{self.mask * 0x01010101:08X}"
         source = "$4" if self.element == "f32" else "$2"
         head = f"shr.b32 all, {source}, {self.shift}; and.b32 all, all, {taken}; "
         head += "xor.b32 all, all, 0x80808080; " if self.signed else ""
         if self.element == "f32":
             four = (
-                f"prmt.b32 one, all, 0x4B000000, 0x744{n}; add.f32 ${n}, one, 0f{added:08X};"
+                f"prmt.b32 one, all, 0x4B000000, 0x744{n}; add.f32 ${n}, one, 0f{self._added:08X};"
                 for n in range(4)
             )
             return "{ .reg .b32 all, one; " + head + " ".join(four) + " }"
         power, name = ("0x64", "f16x2") if self.element == "f16" else ("0x43", "bf16x2")
+        less = ("$3", "$4") if self.less is None else ("less", "less")
         two = (
-            f"prmt.b32 ${n}, all, {power}, 0x4{2 * n + 1}4{2 * n}; fma.rn.{name} ${n}, ${n}, one, less;"
+            f"prmt.b32 ${n}, all, {power}, 0x4{2 * n + 1}4{2 * n}; fma.rn.{name} ${n}, ${n}, one, {less[n]};"
             for n in range(2)
         )
         one = "0x3C003C00" if self.element == "f16" else "0x3F803F80"
-        constants = f"mov.b32 one, {one}; mov.b32 less, 0x{added * 0x10001:08X}; "
+        number = 0 if self.less is None else self._added
+        constants = f"mov.b32 one, {one}; mov.b32 less, 0x{number * 0x10001:08X}; "
         return "{ .reg .b32 all, one, less; " + head + constants + " ".join(two) + " }"
 
     @property
     def constraints(self) -> str:
         """Of the registers that it writes and reads."""
-        return "=r,=r,=r,=r,r" if self.element == "f32" else "=&r,=&r,r"
+        if self.element == "f32":
+            return "=r,=r,=r,=r,r"
+        return "=&r,=&r,r,r,r" if self.less is None else "=&r,=&r,r"
 
     @staticmethod
     def read(text: str) -> "BytesText | None":
@@ -128,23 +155,143 @@ class BytesText:
             return None
         element = {None: "f32", "f16": "f16", "bf16": "bf16"}[found["type"]]
         signed, bits = "xor.b32" in text, int(found["single"] or found["pair"][:4], 16)
-        if element == "f16":
-            [added] = struct.unpack("<e", struct.pack("<H", bits))
-        else:
-            [added] = struct.unpack("<f", struct.pack("<I", bits << (16 if element == "bf16" else 0)))
-        power = 2 ** _BITS_BEHIND[element]
-        if not power / 2 <= -added <= 2 * power:
+        added = _number_of(bits, element)
+        made = BytesText(signed, None, int(found["shift"]), int(found["mask"], 16), element)
+        if "$3" in text and element != "f32":
+            return made if text == made.text else None
+        if not made.power / 2 <= -added <= 2 * made.power:
             return None
-        less = int(-added) - power - 128 * signed
-        made = BytesText(signed, less, int(found["shift"]), int(found["mask"], 16), element)
+        made = replace(made, less=int(-added) - made.power)
         return made if text == made.text else None
+
+
+@dataclass(frozen=True)
+class WordsText:
+    """PTX that makes some bits of 32-bit words, ``word >> shift & mask``, floats of type ``element``: of one
+    word f32, of two words, in two registers, f16 or bf16.
+
+    The halves of two words that have the bits come into one register first.  So eight numbers of 4 bits of
+    each of two words take 24 instructions.  ``less`` is that of ``BytesText``.
+    """
+
+    less: int | None = 0
+    shift: int = 0
+    mask: int = 15
+    element: str = "f32"
+
+    @property
+    def exact(self) -> bool:
+        """Whether the result is the integer minus ``less``, and its bits lie in one half of a word where two
+        words are taken at once.
+        """
+        inside = self.element == "f32" or self.mask.bit_length() + self.shift % 16 <= 16
+        fits = inside and 0 <= self.mask < self.power
+        return fits and (self.less is None or abs(self.less) <= self.most_less)
+
+    @property
+    def count(self) -> int:
+        """Words that are taken at once."""
+        return 1 if self.element == "f32" else 2
+
+    @property
+    def power(self) -> int:
+        """The power of two whose last bits the integers become."""
+        return int(2 ** _BITS_BEHIND[self.element])
+
+    @property
+    def most_less(self) -> int:
+        """The most that may be subtracted or added, if the result is to be exact."""
+        return self.power // 2
+
+    @property
+    def bounds(self) -> tuple[int, int]:
+        """The least and the most that an integer becomes; ``less`` is known."""
+        assert self.less is not None
+        return -self.less, self.mask - self.less
+
+    @property
+    def text(self) -> str:
+        """The PTX."""
+        added = 0 if self.less is None else _bits_of(-float(self.power + self.less), self.element)
+        if self.element == "f32":
+            return (
+                f"{{ .reg .b32 bits; shr.b32 bits, $1, {self.shift}; lop3.b32 bits, bits, 0x{self.mask:X}, "
+                f"0x4B000000, 0xEA; add.f32 $0, bits, 0f{added:08X}; }}"
+            )
+        half, shift = divmod(self.shift, 16)
+        power, one = ("0x64006400", "0x3C003C00") if self.element == "f16" else ("0x43004300", "0x3F803F80")
+        less = "$3" if self.less is None else "less"
+        return (
+            f"{{ .reg .b32 bits, one, less; prmt.b32 bits, $1, $2, {('0x5410', '0x7632')[half]}; "
+            f"shr.b32 bits, bits, {shift}; lop3.b32 bits, bits, 0x{self.mask * 0x10001:08X}, {power}, 0xEA; "
+            f"mov.b32 one, {one}; mov.b32 less, 0x{added * 0x10001:08X}; "
+            f"fma.rn.{self.element}x2 $0, bits, one, {less}; }}"
+        )
+
+    @property
+    def constraints(self) -> str:
+        """Of the registers that it writes and reads."""
+        if self.element == "f32":
+            return "=r,r"
+        return "=r,r,r,r" if self.less is None else "=r,r,r"
+
+    @staticmethod
+    def read(text: str) -> "WordsText | None":
+        """The one with this PTX; None for any other PTX."""
+        found = _OF_WORDS.search(text)
+        if found is None:
+            return None
+        element = found["type"] or "f32"
+        mask, added = (int(found[name], 16) for name in ("mask", "added"))
+        if element != "f32":
+            mask, added = mask & 0xFFFF, added & 0xFFFF
+        shift = int(found["shift"]) + 16 * (found["half"] == "0x7632")
+        made = WordsText(None, shift, mask, element)
+        if element == "f32" or "$3" not in text:
+            number = -_number_of(added, element)
+            if not made.power / 2 <= number <= 2 * made.power:
+                return None
+            made = replace(made, less=int(number) - made.power)
+        return made if text == made.text else None
+
+
+#: Either of them.
+BitsText = BytesText | WordsText
+
+
+def bits_text(text: str) -> BitsText | None:
+    """What makes floats of bits with this PTX; None for any other PTX."""
+    return BytesText.read(text) or WordsText.read(text)
+
+
+def _bits_of(number: float, element: str) -> int:
+    """The bits of a number as f32, f16 or bf16."""
+    if element == "f16":
+        return int(struct.unpack("<H", struct.pack("<e", number))[0])
+    bits = int(struct.unpack("<I", struct.pack("<f", number))[0])
+    return bits if element == "f32" else bits >> 16
+
+
+def _number_of(bits: int, element: str) -> float:
+    """The number of f32, f16 or bf16 with these bits."""
+    if element == "f16":
+        return float(struct.unpack("<e", struct.pack("<H", bits))[0])
+    return float(struct.unpack("<f", struct.pack("<I", bits << (16 if element == "bf16" else 0)))[0])
 
 
 #: Bits of a float behind the point, or of the significand without its first one.
 _BITS_BEHIND = {"f32": 23, "f16": 10, "bf16": 7}
+#: The floats that bits are made.
+TYPES_OF_BITS = tuple(_BITS_BEHIND)
 _OF_BYTES = re.compile(
     r"shr.b32 all, \$\d, (?P<shift>\d); and.b32 all, all, 0x(?P<mask>\w\w).*?"
     r"(?:\$0, one, 0f(?P<single>\w{8})|less, 0x(?P<pair>\w{8}).*fma.rn.(?P<type>\w+)x2)"
+)
+_OF_WORDS = re.compile(
+    r"\.reg \.b32 bits\S*.*?; (?:prmt.b32 bits, \$1, \$2, (?P<half>\w+); )?"
+    r"shr.b32 bits, \S+, (?P<shift>\d+); "
+    r"lop3.b32 bits, bits, (?P<mask>\w+), .*?; (?:.*less, |add.f32 \$0, bits, )0[xf](?P<added>\w{8});"
+    r"(?: fma.rn.(?P<type>\w+)x2)?"
 )
 
 

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import field, replace
 
 from ..analysis.kernel.precision import beside_one_values, coarse_values
-from ..analysis.tiling.pairs import pairs_of
+from ..analysis.tiling.neighbours import Run, runs_of
 from ..analysis.tiling.row_parts import RowParts, row_parts
 from ..analysis.tiling.row_start import RowStart, row_start
 from ..base.dataclass import dataclass
@@ -49,8 +49,8 @@ class OtherLanes:
 class TileAccesses:
     """The tiles of one kernel and its memory.
 
-    ``parts``: where a row is held as two tiles (``RowParts``), the tiles of each part.  ``doubled``: tiles
-    with two lanes for each point, for loads that are read as ``pairs``.
+    ``parts``: where a row is held as two tiles (``RowParts``), the tiles of each part.  ``widened``: tiles
+    with several lanes for each point, for loads that are read in ``runs``.
     """
 
     def __init__(self, kernel: Kernel, tile: Tile) -> None:
@@ -67,11 +67,11 @@ class TileAccesses:
         self.lanes = ReductionLanes(kernel, tile, self.plan, self.index, self.builder)
         self.row = row if isinstance(row, RowParts) else None
         paired = plain and early is None and tile.axes
-        self.pairs = pairs_of(kernel, tile, len(tile.axes) - 1) if paired else {}
+        self.runs = runs_of(kernel, tile, len(tile.axes) - 1) if paired else {}
         parts = [] if self.row is None else [RowPart(self.row, ends) for ends in (False, True)]
         self.parts = [self._tiles(part.of(tile), part=part) for part in parts]
-        if self.pairs:
-            self.doubled = self._doubled(len(tile.axes) - 1)
+        if self.runs:
+            self.widened = self._widened(len(tile.axes) - 1)
         self.values: MutableMapping[ir.Value, ir.Value] = {}
         self.bases: dict[int, ir.Value] = {}
         #: The argument that an op reads or writes: a store may write what another one has written.
@@ -80,17 +80,17 @@ class TileAccesses:
         self.stage = 0
         self.loops = [stage for stage in range(self.plan.last + 1) if self.plan.roots(stage)]
 
-    def _tiles(self, tile: Tile, part: RowPart | None = None, pairs: int | None = None) -> OtherLanes:
+    def _tiles(self, tile: Tile, part: RowPart | None = None, run: Run | None = None) -> OtherLanes:
         kernel = self.kernel
-        index = TileIndex(self.builder, tile, kernel.dims, kernel.facts, self.sizes, part=part, pairs=pairs)
+        index = TileIndex(self.builder, tile, kernel.dims, kernel.facts, self.sizes, part=part, run=run)
         index.blocks = self.index.blocks
         return OtherLanes(index, ReductionLanes(kernel, tile, self.plan, index, self.builder))
 
-    def _doubled(self, number: int) -> OtherLanes:
-        """Tiles with two lanes for each point of an axis."""
-        axes = list(self.tile.axes)
-        axes[number] = replace(axes[number], block=2 * axes[number].block)
-        return self._tiles(replace(self.tile, axes=tuple(axes)), pairs=number)
+    def _widened(self, number: int) -> OtherLanes:
+        """Tiles with a lane for each load of a run and each point of an axis."""
+        axes, count = list(self.tile.axes), len(next(iter(self.runs.values())))
+        axes[number] = replace(axes[number], block=count * axes[number].block)
+        return self._tiles(replace(self.tile, axes=tuple(axes)), run=Run(number, count))
 
     def _emit_once(self, op: ir.Operation) -> None:
         """Emits an op for the current tiles."""
@@ -133,37 +133,47 @@ class TileAccesses:
     def _indices(self, op: ir.Operation, first: int) -> dict[str, ir.Value]:
         return {f"i{k}": self._operand(v) for k, v in enumerate(list(op.operands)[first:])}
 
-    def _load_pair(self, even: ir.Operation, odd: ir.Operation) -> None:
-        """Emits two loads of neighbouring elements as one load of twice the lanes."""
-        builder, axis = self.builder, self.doubled.index.pairs
-        assert axis is not None
-        with self._within(self.doubled):
-            self._guard_again(even.operands[1])
-            value = self._read(even)
-            along = self.index.tile_axis(axis)
+    def _load_run(self, loads: tuple[ir.Operation, ...]) -> None:
+        """Emits loads of neighbouring elements as one load of as many times the lanes."""
+        builder, count, run = self.builder, len(loads), self.widened.index.run
+        assert run is not None
+        with self._within(self.widened):
+            self._guard_again(loads[0].operands[1])
+            value = self._read(loads[0])
+            along = self.index.tile_axis(run.axis)
         *outer, lanes = shape_of(value)[: along + 1]
         inner = shape_of(value)[along + 1 :]
-        value = reshaped(builder, value, (*outer, lanes // 2, 2, *inner))
+        value = reshaped(builder, value, (*outer, lanes // count, count, *inner))
         if inner:
             value = builder.trans(
                 value, [*range(along + 1), *range(along + 2, self.index.rank + 1), along + 1]
             )
-        for op, half in zip((even, odd), builder.split(value), strict=True):
-            self._set(op, [half])
+        for op, part in zip(loads, self._apart(value), strict=True):
+            self._set(op, [part])
+
+    def _apart(self, value: ir.Value) -> list[ir.Value]:
+        """The parts of a tile along its last axis, of a power of two, in order."""
+        *outer, count = shape_of(value)
+        if count > 2:
+            value = reshaped(self.builder, value, (*outer, count // 2, 2))
+        halves = self.builder.split(value)
+        if count == 2:
+            return list(halves)
+        return [part for both in zip(*map(self._apart, halves), strict=True) for part in both]
 
     def _guard_again(self, value: ir.Value) -> None:
         """Emits the ops that compute a guard again, for the current tiles."""
         op = value.owner.operation
-        if not self.plan.axes[op] or op in (v.owner.operation for v in self.doubled.values):
+        if not self.plan.axes[op] or op in (v.owner.operation for v in self.widened.values):
             return
         for operand in op.operands:
             self._guard_again(operand)
         self._emit_once(op)
 
     def _load(self, op: ir.Operation) -> None:
-        if op in self.pairs:
+        if op in self.runs:
             if op.results[0] not in self.values:
-                self._load_pair(*self.pairs[op])
+                self._load_run(self.runs[op])
             return
         alone = self._alone(op)
         if alone is None:

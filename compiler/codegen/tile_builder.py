@@ -12,8 +12,10 @@ from contextlib import contextmanager
 
 from ..ir.defining import defining_op, is_true
 from ..ir.dialects import tt
+from ..ir.dialects.tt_text import mirror_name
 from ..mlir import ir
 from . import nvidia
+from .tile_bounds import splat_integer
 
 Shape = tuple[int, ...]
 
@@ -51,21 +53,38 @@ def is_float(type_: ir.Type) -> bool:
 
 
 def shifted_bits(value: ir.Value) -> tuple[ir.Value, int, int]:
-    """(x, shift, mask) of a tile of bytes that is ``x >> shift & mask``, unsigned, such as one half of the
-    bytes of weights of 4 bits; Triton would shift each byte in a register of its own.
+    """(x, shift, mask) of a tile of bytes or of 32-bit words that is ``x >> shift & mask``, unsigned, such as
+    one half of the bytes of weights of 4 bits; Triton would shift each byte in a register of its own.
     """
-    mask, shift = 255, 0
-    for name in ("arith.andi", "arith.shrui"):
+    width = ir.IntegerType(tt.element_of(value.type)).width
+    full, shift = 2**width - 1, 0
+    mask = full
+    for name in ("arith.andi", "arith.shrui", "arith.shrsi"):
         op = defining_op(value, name)
-        constant = None if op is None else defining_op(op.operands[1], "arith.constant")
-        if op is None or constant is None or not shape_of(constant.results[0]):
+        number = None if op is None else splat_integer(op.operands[1])
+        if op is None or number is None or shift:
             continue
-        number = int(ir.IntegerAttr(ir.DenseElementsAttr(constant.attributes["value"]).get_splat_value()))
         if name == "arith.andi":
-            value, mask = op.operands[0], number & 255
-        elif 0 <= number < 8:
+            value, mask = op.operands[0], number & full
+        elif 0 <= number < width and (name == "arith.shrui" or mask <= full >> number):
             value, shift = op.operands[0], number
-    return value, shift, mask & 255 >> shift
+    return value, shift, mask & full >> shift
+
+
+def bits_of(value: ir.Value, signed: bool, element: str) -> tuple[ir.Value, nvidia.BitsText] | None:
+    """What a tile of integers is some bits of, i8 or i32, and the PTX that makes them ``element``; None of
+    other integers, and where the type does not hold them.
+    """
+    integer = str(tt.element_of(value.type))
+    if integer not in ("i8", "i32") or not shape_of(value) or element not in nvidia.TYPES_OF_BITS:
+        return None
+    source, shift, mask = shifted_bits(value)
+    how = (
+        nvidia.BytesText(signed, 0, shift, mask, element)
+        if integer == "i8"
+        else nvidia.WordsText(0, shift, mask, element)
+    )
+    return (source, how) if how.exact else None
 
 
 class TileBuilder:
@@ -245,29 +264,36 @@ class TileBuilder:
 
     def rounded(self, value: ir.Value) -> ir.Value:
         """A tile of f32 rounded to bf16 and widened to f32 again."""
-        return self._packed(value, nvidia.ROUNDED_TEXT, nvidia.ROUNDED_CONSTRAINTS)
+        return self._packed([value], nvidia.ROUNDED_TEXT, nvidia.ROUNDED_CONSTRAINTS)
 
     def widened(self, value: ir.Value) -> ir.Value:
         """A tile of bf16, widened to f32."""
-        return self._packed(value, nvidia.WIDENED_TEXT, nvidia.WIDENED_CONSTRAINTS)
+        return self._packed([value], nvidia.WIDENED_TEXT, nvidia.WIDENED_CONSTRAINTS)
 
-    def of_bytes(self, value: ir.Value, signed: bool, element: str = "f32") -> ir.Value:
-        """A tile of i8, converted to ``element``: f32 or f16."""
-        value, shift, mask = shifted_bits(value)
-        return self.of_packed_bytes(value, nvidia.BytesText(signed, 0, shift, mask, element))
+    def of_bits(self, value: ir.Value, signed: bool, element: str = "f32") -> ir.Value | None:
+        """A tile of i8, or of a few bits of i32, converted to ``element``; None of other integers, and where
+        the type does not hold them."""
+        found = bits_of(value, signed, element)
+        return None if found is None else self.of_packed(*found)
 
-    def of_packed_bytes(self, value: ir.Value, how: nvidia.BytesText) -> ir.Value:
-        """A tile of i8, converted to floats."""
-        return self._packed(value, how.text, how.constraints, 4, self.type(how.element))
+    def of_packed(self, value: ir.Value, how: nvidia.BitsText, less: ir.Value | None = None) -> ir.Value:
+        """A tile of i8 or i32, converted to floats; ``less``: where ``how`` takes that from a tile."""
+        values = [value] if less is None else self.alike(value, less)
+        return self._packed(values, how.text, how.constraints, how.count, self.type(how.element))
 
     def _packed(
-        self, value: ir.Value, text: str, constraints: str, count: int = 2, element: ir.Type | None = None
+        self,
+        values: Sequence[ir.Value],
+        text: str,
+        constraints: str,
+        count: int = 2,
+        element: ir.Type | None = None,
     ) -> ir.Value:
         """Applies PTX that works on ``count`` elements at once; the result is f32, or ``element``."""
         return self.create(
-            "tt.elementwise_inline_asm",
-            [tt.tile_type(shape_of(value), element or ir.F32Type.get())],
-            [value],
+            mirror_name("tt.elementwise_inline_asm", len(values)),
+            [tt.tile_type(shape_of(values[0]), element or ir.F32Type.get())],
+            values,
             {
                 "asm_string": ir.StringAttr.get(text),
                 "constraints": ir.StringAttr.get(constraints),

@@ -10,7 +10,6 @@ would limit the kernel's speed.
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 
 from ..analysis.kernel.precision import added_to_ordinary
 from ..ir.defining import defining_op
@@ -18,6 +17,7 @@ from ..ir.dialects import tt
 from ..mlir import ir
 from . import nvidia
 from .libdevice import BY_NAME, BY_OP
+from .products import of_bits
 from .tile_bounds import at_most, splat_constant
 from .tile_builder import TileBuilder, exact_inverse, ordinary_constant, shape_of
 from .tile_math import (
@@ -221,12 +221,10 @@ def widen(builder: TileBuilder, value: ir.Value, element: ir.Type) -> ir.Value:
 
 
 def _truncf(builder: TileBuilder, op: ir.Operation, operands: Sequence[ir.Value]) -> list[ir.Value]:
-    """Integers that were made of bytes are made floats of 16 bits at once, where these have them."""
-    known = _of_bytes(operands[0])
-    if known is not None and known[1].element == "f32":
-        changed = replace(known[1], element=str(op.results[0].type))
-        if changed.element in ("f16", "bf16") and changed.exact:
-            return [builder.of_packed_bytes(known[0], changed)]
+    """Integers that were made of bits are made floats of 16 bits at once, where these have them."""
+    made = of_bits.narrowed(builder, operands[0], op.results[0].type)
+    if made is not None:
+        return [made]
     return [narrow(builder, operands[0], op.results[0].type)]
 
 
@@ -367,46 +365,36 @@ def _index_cast(builder: TileBuilder, op: ir.Operation, operands: Sequence[ir.Va
 
 
 def _of_integer(signed: bool) -> Emitter:
-    """An integer as a float; bytes four at a time."""
+    """An integer as a float; bytes four at a time, a few bits of words two at a time."""
 
     def emit_it(builder: TileBuilder, op: ir.Operation, operands: Sequence[ir.Value]) -> list[ir.Value]:
         element = op.results[0].type
-        of_bytes = str(tt.element_of(operands[0].type)) == "i8" and shape_of(operands[0])
-        if of_bytes and str(element) in ("f32", "f16"):
-            return [builder.of_bytes(operands[0], signed, str(element))]
+        made = of_bits.converted(builder, operands[0], signed, element)
+        if made is not None:
+            return [made]
         return [builder.elementwise("arith.sitofp" if signed else "arith.uitofp", operands, element)]
 
     return emit_it
 
 
-def _of_bytes_minus(sign: int) -> Emitter:
-    """``arith.subf`` (``sign`` 1) and ``arith.addf`` (-1).  An integer that is subtracted from bytes, such as
+def _of_bits_minus(sign: int) -> Emitter:
+    """``arith.subf`` (``sign`` 1) and ``arith.addf`` (-1).  An integer that is subtracted from bits, such as
     the zero point of weights, is part of their conversion: the difference of two integers is exact.
     """
 
     def emit_it(builder: TileBuilder, op: ir.Operation, operands: Sequence[ir.Value]) -> list[ir.Value]:
-        less = splat_constant(operands[1]) if shape_of(operands[1]) in ((), shape_of(operands[0])) else None
-        known = _of_bytes(operands[0])
-        if known is not None and less is not None and less == int(less) and len([*op.operands[0].uses]) == 1:
-            source, how = known
-            changed = replace(how, less=sign * int(less))
-            if how.less == 0 and how.element == "f32" and changed.exact:
-                return [builder.of_packed_bytes(source, changed)]
+        if len([*op.operands[0].uses]) == 1:
+            made = of_bits.minus(builder, operands[0], operands[1], sign)
+            if made is not None:
+                return [made]
         return [builder.elementwise(op.name, operands, op.results[0].type, _attributes(op))]
 
     return emit_it
 
 
-def _of_bytes(value: ir.Value) -> tuple[ir.Value, nvidia.BytesText] | None:
-    """The tile of i8 that a tile of floats is made of, and how; None where it is made otherwise."""
-    asm = defining_op(value, "tt.elementwise_inline_asm")
-    how = None if asm is None else nvidia.BytesText.read(ir.StringAttr(asm.attributes["asm_string"]).value)
-    return None if asm is None or how is None else (asm.operands[0], how)
-
-
 SPECIAL: dict[str, Emitter] = {
-    "arith.addf": _of_bytes_minus(-1),
-    "arith.subf": _of_bytes_minus(1),
+    "arith.addf": _of_bits_minus(-1),
+    "arith.subf": _of_bits_minus(1),
     "arith.sitofp": _of_integer(signed=True),
     "arith.uitofp": _of_integer(signed=False),
     "arith.constant": _constant,

@@ -21,7 +21,7 @@ from collections.abc import Callable
 from ..ir.contractions import PRODUCTS
 from ..ir.defining import defining_op
 from ..mlir import ir
-from .tile_builder import TileBuilder, shape_of
+from .tile_builder import TileBuilder, bits_of, shape_of
 
 #: Types in which a number that is too large becomes an infinity, so that rounding keeps the order of all
 #: numbers.
@@ -51,9 +51,13 @@ class Rounding:
         narrow, wide = op.operands[0], op.results[0].type
         for name in ("arith.sitofp", "arith.uitofp"):
             made = defining_op(narrow, name)
-            if made is not None and str(made.operands[0].type) == "i8" and str(wide) == "f32":
-                source = self.tile(made.operands[0])
-                return self.builder.of_bytes(source, name == "arith.sitofp") if shape_of(source) else None
+            if made is None or str(wide) != "f32":
+                continue
+            source, signed = self.tile(made.operands[0]), name == "arith.sitofp"
+            held = str(made.operands[0].type) == "i8" or bits_of(source, signed, str(narrow.type)) is not None
+            integers = self.builder.of_bits(source, signed) if held else None
+            if integers is not None:
+                return integers
         rounding = defining_op(narrow, "arith.truncf")
         if rounding is None or rounding.operands[0].type != wide or str(narrow.type) not in _NARROW:
             return self._wide(narrow, wide)

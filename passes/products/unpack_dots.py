@@ -1,8 +1,8 @@
-"""``unpack-dots``: little is computed for each weight of few rows' products that is packed in a byte."""
+"""``unpack-dots``: little is computed for each weight of few rows' products that is packed."""
 
 from typing import ClassVar
 
-from ...compiler.analysis.contraction.packed import PackedWeights
+from ...compiler.analysis.contraction.packed import MOST_PARTS, PackedWeights
 from ...compiler.analysis.contraction.tensor_cores import alone, is_of_few_rows, larger_factor
 from ...compiler.analysis.kernel.shape import KernelShape
 from ...compiler.base.dataclass import dataclass
@@ -19,9 +19,9 @@ from ..pass_base import AnalysisPass, Numerics
 
 @dataclass(frozen=True)
 class UnpackDots(AnalysisPass):
-    """In a ``fuse.dot`` of few rows with weights that are made of bytes, a scale that groups of weights share
-    is multiplied to the products of the groups, and the numbers of a byte are multiplied apart.  So little is
-    computed for each weight that bytes bound the product.
+    """In a ``fuse.dot`` of few rows with weights that are made of bytes, or of words of 32 bits, a scale that
+    groups of weights share is multiplied to the products of the groups, and the numbers of a byte or word are
+    multiplied apart.  So little is computed for each weight that bytes bound the product.
 
     Before, with ``fuse.dims = {d0 = "4", d1 = "4096", d2 = "32", d3 = "128"}``::
 
@@ -48,8 +48,9 @@ class UnpackDots(AnalysisPass):
     Remark: ``passed: unpacked``.
 
     Does not fire on other products than those of 1 to 16 rows with at least 1024 rows of weights, nor where
-    the program asks for the rounding of the scaled weights, nor on groups of other than 16, 32, 64, 128 or
-    256 bytes, nor on a kernel that reduces anything else.  A kernel whose ``fuse.tile`` is there already, and
+    the program asks for the rounding of the scaled weights, nor on more than four numbers in a byte or eight
+    in a word, nor on a kernel that reduces anything else.  Scales stay at the weights of groups of other than
+    16, 32, 64, 128 or 256 bytes, or words.  A kernel whose ``fuse.tile`` is there already, and
     tile code, are left as they are.
     """
 
@@ -93,9 +94,9 @@ class UnpackDots(AnalysisPass):
 
 
 def _has_candidates(func: ir.Operation) -> bool:
-    """Whether a kernel loads bytes and all its products are of few rows or columns."""
+    """Whether a kernel loads bytes or words and all its products are of few rows or columns."""
     body = kernel_body(func)
-    if not any(op.name == "fuse.load" and str(op.results[0].type) == "i8" for op in body):
+    if not any(op.name == "fuse.load" and str(op.results[0].type) in MOST_PARTS for op in body):
         return False
     shape = KernelShape.of(Kernel.of(func))
     products = shape.kernel.products

@@ -22,6 +22,8 @@ STEP_BYTES, _STAGES = 128, 4
 #: As above, of weights with a scale for each group: rows of weights, bytes of a row that a step takes, warps,
 #: and stages.
 _MANY_GROUPS, _FEW_GROUPS = (32, 128, 2, 4), (16, 512, 8, 3)
+#: Threads of a warp.
+_THREADS = 32
 
 
 @dataclass(frozen=True)
@@ -65,9 +67,15 @@ class GroupBlocks:
     num_stages: int
 
 
-def group_blocks(outputs: int, few: int, groups: int, group_bytes: int, hardware: Hardware) -> GroupBlocks:
+def group_blocks(
+    outputs: int, few: int, groups: int, group_bytes: int, hardware: Hardware, moved: bool = False
+) -> GroupBlocks:
     """For ``few`` rows times ``outputs`` rows of ``groups`` groups of weights, of so many bytes each.  A step
     takes no part of the last groups: fewer at once where they are no multiple.
+
+    ``moved``: a zero point is subtracted from the weights of a group.  A step then has fewer of these than a
+    program has threads.  Triton 3.6 keeps the layout that a load of more has in memory, and all weights would
+    go through shared memory to get there and back (7.1 instructions a weight for 4.0).
 
     The best of 11 blocks for 14336 x 4096, 4096 x 14336 and 128256 x 4096 weights of 4 bits in groups of 128,
     times 1, 4, 8 and 16 rows, on an H200.
@@ -77,4 +85,7 @@ def group_blocks(outputs: int, few: int, groups: int, group_bytes: int, hardware
     at_once = max(1, step // group_bytes)
     while groups % at_once:
         at_once //= 2
-    return GroupBlocks(at_once, rows, max(_COLUMNS, ceil_power(few)), min(warps, at_once), stages)
+    warps = min(warps, at_once)
+    while moved and rows > _FEW_GROUPS[0] and rows * at_once >= _THREADS * warps:
+        rows //= 2
+    return GroupBlocks(at_once, rows, max(_COLUMNS, ceil_power(few)), warps, stages)

@@ -58,12 +58,12 @@ class FewRows:
 
     @staticmethod
     def of(
-        product: Product, most: int, hints: Mapping[str, int], packed: bool = False
+        product: Product, most: int, hints: Mapping[str, int], packed: bool = False, across: bool = False
     ) -> "FewRows | Unmeasured":
         """The product of two matrices as one of at most ``most`` rows, or why it is none.
 
         How many rows of weights there are may be unknown: both figures grow with them alike, so that the hint
-        does.
+        does.  ``across``: whether packed weights lie in memory across the sum.
         """
         left, right = product.specs["left"], product.specs["right"]
         if product.dims["left"] != "mk" or product.dims["right"] != "kn" or len(product.values) > 3:
@@ -84,7 +84,7 @@ class FewRows:
             )
         if k < SHORTEST:
             return Unmeasured("short", f"sums of {k} elements: a kernel is worth it from {SHORTEST} on")
-        if weights.strides[along].constant != 1:
+        if weights.strides[along].constant != 1 and not across:
             return Unmeasured("strides", "the weights do not lie along the dim that is summed")
         if weights.strides[1 - along].constant is None:
             return Unmeasured("strides", "the distance between rows of weights is not known when compiling")

@@ -1,5 +1,5 @@
-"""Weights that are made of bytes: numbers of 8 bits, or several of fewer bits in each, with zero points, and
-with scales that groups of them share.
+"""Weights that are made of bytes, or of words of 32 bits: numbers of 8 bits, or several of fewer bits in
+each, with zero points, and with scales that groups of them share.
 """
 
 from ...base.dataclass import dataclass
@@ -11,18 +11,18 @@ from ..kernel.precision import IMPLICIT
 from ..kernel.shape import KernelShape
 
 #: Most values that a weight is made of, one after the other.
-_MOST_VALUES = 64
-#: Most numbers in a byte.
-MOST_PARTS = 4
-#: Bytes of a group of weights that share a scale.
+_MOST_VALUES = 256
+#: Types of what numbers are packed in, bytes and the words of GPTQ, and the most numbers in one of them.
+MOST_PARTS = {"i8": 4, "i32": 8}
+#: Bytes, or words, of a group of weights that share a scale.
 _GROUPS = range(16, 257)
 
 
-def bytes_of(shape: KernelShape, value: ir.Value) -> Access | None:
-    """The load of the bytes that ``value`` is made of by casts, bits, numbers and constants; None where it is
-    made otherwise.  What else is loaded, such as a zero point for each group, does not run along the dim in
-    which the bytes are neighbours.  Where a byte has several numbers, the value has a dim of its own for
-    them.
+def bytes_of(shape: KernelShape, value: ir.Value, summed: tuple[str, ...]) -> Access | None:
+    """The load of the bytes or words that ``value``, a factor of a product over ``summed``, is made of by
+    casts, bits, numbers and constants; None where it is made otherwise.  What else is loaded, such as a zero
+    point for each group, does not run along the dim in which these are neighbours.  Where a byte or word has
+    several numbers, the value has a dim of its own for them.
     """
     found, seen, pending = list[Access](), set[ir.Value](), [value]
     loads = {access.op.results[0]: access for access in shape.kernel.loads}
@@ -42,16 +42,30 @@ def bytes_of(shape: KernelShape, value: ir.Value) -> Access | None:
             pending += made.owner.operation.operands
         else:
             return None
-    packed = [a for a in found if str(a.op.results[0].type) == "i8" and not len(a.indices)]
+    packed = [a for a in found if str(a.op.results[0].type) in MOST_PARTS and not len(a.indices)]
     if not packed:
         return None
     access = max(packed, key=lambda a: len(shape.kernel.op_dims[a.op]))
-    dims, along = shape.kernel.op_dims[access.op], shape.contiguous_dim(access)
+    dims, along = shape.kernel.op_dims[access.op], along_of(shape, access, summed)
     beside = [shape.kernel.op_dims[a.op] for a in found if a != access]
     parts = parts_of(shape, value, access)
     fits = along is not None and all(shape.kernel.dims[d].constant for d in parts)
-    fits = fits and shape.points(parts) <= MOST_PARTS
+    fits = fits and shape.points(parts) <= MOST_PARTS[str(access.op.results[0].type)]
     return access if fits and all(d < dims and along not in d for d in beside) else None
+
+
+def along_of(shape: KernelShape, access: Access, summed: tuple[str, ...]) -> str | None:
+    """Of the dims that a product sums, the one in which the bytes or words of ``access`` are neighbours.
+
+    Rows of words may be neighbours instead (GPTQ): a word has weights enough to be read by itself.  Then it
+    is the dim in which words that are summed are nearest.  None where there is none.
+    """
+    found = shape.contiguous_dim(access)
+    if found in summed:
+        return found
+    steps = {dim: abs(step) for dim, step in shape.steps(access).items() if dim in summed and step}
+    words = found is not None and shape.element_bytes(access) == 4
+    return min(steps, key=lambda dim: steps[dim]) if words and steps else None
 
 
 def parts_of(shape: KernelShape, value: ir.Value, access: Access) -> tuple[str, ...]:
@@ -82,7 +96,7 @@ class PackedWeights:
         """
         factor, summed = op.operands[number], over(op)
         for weights, scale in (*_scaled(factor), (factor, None)):
-            access = bytes_of(shape, weights)
+            access = bytes_of(shape, weights, summed)
             if access is None:
                 continue
             scaled = frozenset[str]() if scale is None else shape.kernel.value_dims[scale]
@@ -90,7 +104,7 @@ class PackedWeights:
             parts = parts_of(shape, weights, access)
             length = shape.points(tuple(d for d in inner if d not in parts))
             suits = not groups or (length in _GROUPS and ceil_power(length) == length)
-            if suits and shape.contiguous_dim(access) in inner and {*parts} <= {*inner}:
+            if suits and along_of(shape, access, summed) in inner and {*parts} <= {*inner}:
                 return PackedWeights(number, weights, scale, inner, groups, parts)
         return None
 

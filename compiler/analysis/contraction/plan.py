@@ -123,10 +123,13 @@ def _streams(product: Product) -> bool:
     return plain and all(streams(product.specs[role]) for role in ("left", "right", "result"))
 
 
-def _lies_along_sum(product: Product, larger: str) -> bool:
-    """Whether the larger factor of a product of two matrices does."""
+def _is_packed(product: Product, moved: Moved, larger: str) -> bool:
+    """Whether the larger factor of a product of two matrices is made of bytes or words of numbers that are
+    neighbours along the sum.
+    """
     plain = (product.dims["left"], product.dims["right"]) == ("mk", "kn")
-    return plain and product.specs[larger].strides[larger == "left"].constant == 1
+    along = plain and product.specs[larger].strides[larger == "left"].constant == 1
+    return moved.packed and plain and along != moved.across
 
 
 def plan_of(
@@ -151,6 +154,6 @@ def plan_of(
         images=product.is_of_images,
         turned=product.is_turned,
         fast_accum=product.fast_accum,
-        packed=moved.packed and _lies_along_sum(product, larger="left" if m > n else "right"),
+        packed=_is_packed(product, moved, "left" if m > n else "right"),
     )
     return contraction_plan(form, hardware)

@@ -34,8 +34,8 @@ class Moved:
     ``reduced``: whether more than casts lies between what another kernel makes and a factor.  ``border``:
     tensors that are concatenated to a factor have multiples of so many elements, 0 where none are; 1 where a
     kernel makes one of them, and so selects values instead of addresses.  ``behind``: what is computed of the
-    result.  ``packed``: whether a factor is made of bytes that hold one to four numbers each, and of less
-    beside.
+    result.  ``packed``: whether a factor is made of bytes that hold one to four numbers each, or of words of
+    up to eight, and of less beside; ``across``: whether its rows lie in memory across these numbers (GPTQ).
     """
 
     fused_bytes: int
@@ -49,6 +49,7 @@ class Moved:
     border: int = 0
     behind: "Behind | None" = None
     packed: bool = False
+    across: bool = False
 
 
 @dataclass(frozen=True)
@@ -89,15 +90,15 @@ class Surroundings:
     def maker(self, value: ir.Value) -> ir.Operation | None:
         """The call of a kernel that makes ``value`` and is one with a product that reads it: a pointwise
         kernel with no other reader, of a view either, unless it is computed behind a product that is a
-        kernel.
+        kernel; or one that reads nothing and costs little (``duplicate-cheap``).
         """
         root = root_of(value)
-        if isinstance(root.owner, ir.Block) or len(list(users_of(root))) != 1:
+        if isinstance(root.owner, ir.Block) or not self._is_pointwise(root.owner.operation):
             return None
         made = root.owner.operation
-        return (
-            made if self._is_pointwise(made) and not any(map(self._of_product, self.read_by(made))) else None
-        )
+        read = self.read_by(made)
+        alone = len(list(users_of(root))) == 1 or not (read or self.slots(made) > _CASTS)
+        return made if alone and not any(map(self._of_product, read)) else None
 
     def absorbs(self, op: ir.Operation) -> bool:
         """Whether ``op`` calls a kernel that what is computed behind a product is part of, where the product
@@ -112,7 +113,7 @@ class Surroundings:
         """Of a product."""
         result = self._size(product.specs["result"])
         fused, call, launches, own, widened = result, result, 1, result, False
-        front, reduced, border, slots, packed = 0, False, 0, dict[str, int](), False
+        front, reduced, border, slots, packed, across = 0, False, 0, dict[str, int](), False, False
         copied = product.copied
         for operand, spec in product.reads:
             size, (made, sources) = self._size(spec), self.made_of(operand)
@@ -137,7 +138,8 @@ class Surroundings:
             slots.update(dict.fromkeys(roles, made_slots))
             launches += 1
             widened |= bool(roles) and read < size
-            packed |= bool(roles) and self._is_packed(operand, made, sources)
+            if roles and self._is_packed(operand, made, sources):
+                packed, across = True, self._is_across(operand, sources)
         readers = [self.joins(user) for user in users_of(product.result)]
         behind = self._behind(product.result, not all(readers)) if any(readers) else None
         if behind is not None:
@@ -150,17 +152,24 @@ class Surroundings:
             if behind.kept:
                 fused += result
         return Moved(
-            fused, call + front, launches, own, widened, slots, front, reduced, border, behind, packed
+            fused, call + front, launches, own, widened, slots, front, reduced, border, behind, packed, across
         )
 
     def _is_packed(self, factor: ir.Value, made: list[ir.Operation], sources: list[ir.Value]) -> bool:
-        """Whether ``made`` compute a factor of bytes, as ``Moved`` says."""
+        """Whether ``made`` compute a factor of bytes or words, as ``Moved`` says."""
         largest = max(sources, key=self.bytes_of)
         beside = sum(map(self.bytes_of, sources)) - self.bytes_of(largest)
         numbers = self.elements_of(factor) / max(1, self.elements_of(largest))
-        fits = 1 <= numbers <= MOST_PARTS and 2 * beside <= self.bytes_of(largest)
-        of_bytes = TensorSpec.of(largest.type).element in ("i8", "ui8")
-        return fits and of_bytes and not any(self._body(call).looks_up for call in made)
+        most = MOST_PARTS.get(TensorSpec.of(largest.type).element.removeprefix("u"), 0)
+        fits = 1 <= numbers <= most and 2 * beside <= self.bytes_of(largest)
+        return fits and not any(self._body(call).looks_up for call in made)
+
+    def _is_across(self, factor: ir.Value, sources: list[ir.Value]) -> bool:
+        """Whether the words that a factor is made of have a word for each of its elements that are neighbours
+        in memory.
+        """
+        words = TensorSpec.of(max(sources, key=self.bytes_of).type)
+        return words.element == "i32" and words.sizes[-1] == TensorSpec.of(root_of(factor).type).sizes[-1]
 
     def made_of(self, value: ir.Value) -> tuple[list[ir.Operation], list[ir.Value]]:
         """The calls whose kernels compute ``value`` in the kernel of a product that reads it, and what is

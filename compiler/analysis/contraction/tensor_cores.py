@@ -10,7 +10,7 @@ from ...ir.kernel import Access, over
 from ...mlir import ir
 from ..kernel.shape import KernelShape
 from .few_row_blocks import STEP_BYTES
-from .packed import MOST_PARTS, bytes_of
+from .packed import MOST_PARTS, along_of, bytes_of
 
 #: Up to so many rows, or columns, bytes bound a product, and multiplying and adding keeps up with them.
 FEW = 4
@@ -52,9 +52,9 @@ def multiplies(rows: int, others: int, summed: int, element: str) -> bool:
 
 
 def multiplies_packed(rows: int, others: int, summed: int, element: str) -> bool:
-    """The same of weights that are made of bytes, of four numbers at most."""
-    fits = rows in _ROWS_OF_PACKED and _fit(others, summed // MOST_PARTS, 1)
-    return element in _CASTS and fits and summed % (_VECTOR * MOST_PARTS) == 0
+    """The same of weights that are made of bytes, of four numbers at most, or of words of fewer a byte."""
+    fits = rows in _ROWS_OF_PACKED and _fit(others, summed // MOST_PARTS["i8"], 1)
+    return element in _CASTS and fits and summed % (_VECTOR * MOST_PARTS["i8"]) == 0
 
 
 def _fit(others: int, summed: int, element_bytes: int) -> bool:
@@ -99,7 +99,7 @@ def weights_of(shape: KernelShape, op: ir.Operation, weights: ir.Value | None = 
     left, right = sides_of(shape, op)
     larger = larger_factor(shape, op)
     few, others = (left, right) if larger else (right, left)
-    loaded = _loaded(shape, op.operands[larger] if weights is None else weights)
+    loaded = _loaded(shape, op, op.operands[larger] if weights is None else weights)
     if loaded is None:
         return None
     access, plain = loaded
@@ -114,8 +114,8 @@ def weights_of(shape: KernelShape, op: ir.Operation, weights: ir.Value | None = 
     )
     strides = [s.constant for s in spec.strides]
     aligned = all(s is not None and (s == 1 or s * spec.element_bytes % _VECTOR == 0) for s in strides)
-    along = shape.contiguous_dim(access) in over(op)
-    return spec.element_bytes if fits and aligned and along else None
+    along = along_of(shape, access, over(op))
+    return spec.element_bytes if fits and aligned and along is not None else None
 
 
 def is_of_few_rows(shape: KernelShape, op: ir.Operation) -> bool:
@@ -132,7 +132,7 @@ def larger_factor(shape: KernelShape, op: ir.Operation) -> int:
     return int(shape.points(tuple(left)) < shape.points(tuple(right)))
 
 
-def _loaded(shape: KernelShape, weights: ir.Value) -> tuple[Access, bool] | None:
+def _loaded(shape: KernelShape, op: ir.Operation, weights: ir.Value) -> tuple[Access, bool] | None:
     """The load that weights are made of, and whether it is only cast; None where they are made otherwise."""
     casts = _CASTS.get(str(weights.type))
     if casts is None:
@@ -143,7 +143,7 @@ def _loaded(shape: KernelShape, weights: ir.Value) -> tuple[Access, bool] | None
     if access is not None and (cast is None or str(loaded.type) == "i8"):
         own = shape.kernel.op_dims[access.op] == shape.kernel.value_dims[weights]
         return (access, True) if own else None
-    packed = bytes_of(shape, weights)
+    packed = bytes_of(shape, weights, over(op))
     return None if packed is None else (packed, False)
 
 
@@ -177,7 +177,9 @@ def alone(shape: KernelShape, scaled: Mapping[ir.Operation, ir.Value] = MappingP
     if kernel.scans or len(groups) != 1 or any({*over(op)} != {*groups}.pop() for op in others):
         return False
     weights = {op: scaled.get(op, op.operands[larger_factor(shape, op)]) for op in products}
-    loaded = {found[0].op for value in weights.values() if (found := _loaded(shape, value)) is not None}
+    loaded = {
+        found[0].op for op, value in weights.items() if (found := _loaded(shape, op, value)) is not None
+    }
     return len(loaded) <= _MOST_PRODUCTS and all(weights_of(shape, op, scaled.get(op)) for op in products)
 
 

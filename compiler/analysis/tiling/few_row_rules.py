@@ -11,7 +11,7 @@ from ...cost.hardware import Hardware
 from ...ir.kernel import over
 from ...ir.tile import Tile
 from ..contraction.few_row_blocks import FewRowBlocks, few_row_blocks, group_blocks
-from ..contraction.tensor_cores import weights_of
+from ..contraction.tensor_cores import larger_factor, nearest, weights_of
 from .choice import NoTiling
 from .product_rules import DimClass, Products
 
@@ -93,7 +93,9 @@ def groups_in_turn(subject: Products, hardware: Hardware) -> Tile | None:
     if groups <= sides.blocks(subject, hardware).slices:
         return None
     outputs, few = shape.points(sides.weights.dims), shape.points(sides.rows.dims)
-    blocks = group_blocks(outputs, few, groups, length * sides.element_bytes, hardware)
+    products = subject.shape.kernel.products
+    moved = any(len({*nearest([op.operands[larger_factor(shape, op)]], "fuse.load")}) > 1 for op in products)
+    blocks = group_blocks(outputs, few, groups, length * sides.element_bytes, hardware, moved)
     chosen = {sides.slices: blocks.groups, sides.weights: blocks.rows, sides.rows: blocks.columns}
     stages = _stages(subject, {**chosen, sides.summed: length}, blocks.num_stages, hardware)
     held = subject.tile(chosen, length, blocks.num_warps, 1, 1)

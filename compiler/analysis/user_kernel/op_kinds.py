@@ -33,7 +33,7 @@ DESCRIBING = "tt.make_tensor_descriptor"
 ASSERTS, PRINTS = "tt.assert", "tt.print"  #: the second begins the names of several
 #: Text or a library that runs on each element.  It may do more unless the attribute ``pure`` denies that and
 #: the text has no instruction on memory.
-FOREIGN = frozenset({"tt.elementwise_inline_asm", "tt.extern_elementwise"})
+FOREIGN = frozenset({"tt.elementwise_inline_asm", "tt.elementwise_inline_asm_2", "tt.extern_elementwise"})
 _ON_MEMORY = re.compile(
     r"\b(?!ld\.(?:param|const)\b)(?:ld|ldu|st|atom|red|cp|prefetch|tensormap|mbarrier|multimem)\."
 )

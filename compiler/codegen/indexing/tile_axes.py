@@ -9,6 +9,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 
+from ...analysis.tiling.neighbours import Run
 from ...analysis.tiling.row_parts import RowParts
 from ...analysis.tiling.row_start import RowStart
 from ...base.dataclass import dataclass
@@ -75,13 +76,12 @@ class TileAxes:
         facts: Facts,
         start: RowStart | None = None,
         part: RowPart | None = None,
-        pairs: int | None = None,
+        run: Run | None = None,
     ) -> None:
         """``start``: how rows along the looped axis are read from before their first element.  ``part``: the
-        part of a row that ``tile`` holds.  ``pairs``: an axis that has two lanes for each point, which are
-        neighbours in memory.
+        part of a row that ``tile`` holds.  ``run``: neighbours in memory that an axis has for each point.
         """
-        self.tile, self.start, self.part, self.pairs = tile, start, part, pairs
+        self.tile, self.start, self.part, self.run = tile, start, part, run
         self.extents = [axis.extent(dict(dims)) for axis in tile.axes]
         self.vector_axes = [i for i, axis in enumerate(tile.axes) if axis.block > 1]
         #: What a name in a lowered expression stands for; other names are sizes and loaded indices.
@@ -158,8 +158,8 @@ class TileAxes:
         """The point of an axis in terms of block number and lane."""
         block = self.points_of_block(axis)
         lane = Lane(axis).expr if self.tile.axes[axis].block > 1 else const(0)
-        if axis == self.pairs:
-            lane = lane.floordiv(2)
+        if self.run is not None and axis == self.run.axis:
+            lane = lane.floordiv(self.run.lanes)
         part = self._part_of(axis)
         if part is not None:
             return part.position(lane)
@@ -169,7 +169,9 @@ class TileAxes:
 
     def points_of_block(self, axis: int) -> int:
         """How many points a block of an axis has."""
-        return self.tile.axes[axis].block // (2 if axis == self.pairs else 1)
+        return self.tile.axes[axis].block // (
+            self.run.lanes if self.run is not None and axis == self.run.axis else 1
+        )
 
     # --- expressions ----------------------------------------------------------------------------------------
     def lowered(self, e: Expr) -> Expr:

@@ -168,8 +168,8 @@ class TileIndex(TileValues):
         """
         builder = self.builder
         e = self.lowered(offset(coords, spec.strides, const(0), self.tight))
-        if self.pairs is not None:
-            e = simplify(e + Lane(self.pairs).expr.mod(2), self.facts)
+        if self.run is not None:
+            e = simplify(e + Lane(self.run.axis).expr.mod(self.run.lanes), self.facts)
         split = self._split(step_by_one(e, [self._lane_names[i] for i in self.vector_axes]))
         split = Split(self._at_a_vector(split.scalar), split.vectors)
         width = 32 if self._vector_fits(split, spec) else 64

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Mapping
 
+from ...analysis.tiling.neighbours import Run
 from ...analysis.tiling.row_start import RowStart
 from ...index import Expr, Facts
 from ...index.expr import Atom
@@ -32,17 +33,17 @@ class TileValues(TileAxes, IndexArithmetic):
         sizes: Mapping[str, ir.Value],
         start: RowStart | None = None,
         part: RowPart | None = None,
-        pairs: int | None = None,
+        run: Run | None = None,
     ) -> None:
-        """``start``, ``part``, ``pairs``: of ``TileAxes``."""
-        super().__init__(tile, dims, facts, start, part, pairs)
+        """``start``, ``part``, ``run``: of ``TileAxes``."""
+        super().__init__(tile, dims, facts, start, part, run)
         self.builder, self.sizes = builder, sizes
         self.blocks: dict[int, ir.Value] = {}
 
     # --- lanes ----------------------------------------------------------------------------------------------
     def _lanes_key(self) -> tuple[object, ...]:
         """What a value over lanes depends on besides its expression."""
-        return tuple(self.vector_axes), self.part, self.pairs
+        return tuple(self.vector_axes), self.part, self.run
 
     def _lanes(self, axis: int, width: int) -> ir.Value:
         """The lane vector of an axis, as i32 or i64."""

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 
 from ...analysis.kernel.concatenation import Pieces, read_by_pieces
-from ...analysis.tiling.pairs import pairs_of
+from ...analysis.tiling.neighbours import runs_of
 from ...ir.contractions import ONLINE_DOT
 from ...ir.defining import defining_op
 from ...ir.dialects import tt
@@ -49,7 +49,7 @@ class TileProducts(TileAccesses):
         self.frames = Frames(self.plan, tile, self.pieces) if kernel.products else None
         self.frame: Frame = ()
         self.framed: dict[Frame, OtherLanes] = {}
-        self.doubles: dict[Frame, OtherLanes] = {}  #: as ``doubled``, of each frame that reads pairs
+        self.wide: dict[Frame, OtherLanes] = {}  #: as ``widened``, of each frame that reads runs
         self._operand_frames: set[Frame] = set()
         if self.frames is None:
             return
@@ -60,10 +60,10 @@ class TileProducts(TileAccesses):
         summed = {operands.summed for operands in self.frames.operands.values()}
         if len(summed) == 1:
             [axis] = summed
-            self.pairs = pairs_of(kernel, tile, axis)
-            for frame in {f for load in self.pairs for f in self.frames.of.get(load, ())}:
-                self.doubles[frame] = self._doubled(axis)
-                self.doubles[frame].index.vector_axes = list(frame)
+            self.runs = runs_of(kernel, tile, axis)
+            for frame in {f for load in self.runs for f in self.frames.of.get(load, ())}:
+                self.wide[frame] = self._widened(axis)
+                self.wide[frame].index.vector_axes = list(frame)
         for op, operands in self.frames.operands.items():
             self._operand_frames |= {operands.left, operands.right}
             m, n, k = (tile.axes[i].block for i in (operands.left[-2], operands.right[-1], operands.summed))
@@ -151,10 +151,10 @@ class TileProducts(TileAccesses):
         value = builder.load(address, self.index.mask(self.plan.axes[op]), other)
         self._set(op, [from_memory(builder, value, op.results[0].type)])
 
-    def _load_pair(self, even: ir.Operation, odd: ir.Operation) -> None:
+    def _load_run(self, loads: tuple[ir.Operation, ...]) -> None:
         if self.frames is not None:
-            self.doubled = self.doubles[self.frame]
-        super()._load_pair(even, odd)
+            self.widened = self.wide[self.frame]
+        super()._load_run(loads)
 
     def _fills_with_zeros(self) -> bool:
         return self.frame in self._operand_frames

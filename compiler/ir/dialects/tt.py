@@ -341,6 +341,19 @@ class ElementwiseInlineAsm(TT.Operation, name="elementwise_inline_asm", traits=[
     verify_invariants = verified(same_shape)
 
 
+class ElementwiseInlineAsm2(TT.Operation, name="elementwise_inline_asm_2", traits=[ext.Pure]):
+    """Assembly on each element of two tiles, which may have two types."""
+
+    a: Operand[Any]
+    b: Operand[Any]
+    asm_string: ir.StringAttr
+    constraints: ir.StringAttr
+    packed_element: ir.IntegerAttr
+    pure: Any
+    result: Result[Any]
+    verify_invariants = verified(same_shape)
+
+
 class PtrToInt(TT.Operation, name="ptr_to_int", traits=[ext.Pure]):
     """An address as an i64."""
 

@@ -14,6 +14,7 @@ FAMILIES = {
     "tt.reduce.return": _FOLDED,
     "tt.scan.return": _FOLDED,
     "tt.print": {0: "_0", **_FOLDED},
+    "tt.elementwise_inline_asm": {1: "", 2: "_2"},  # operands of one name have one type
     "tt.make_tensor_descriptor": {1 + 2 * rank: ending for rank, ending in _FOLDED.items()},
 }
 

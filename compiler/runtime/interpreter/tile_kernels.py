@@ -14,7 +14,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from ...codegen.nvidia import ROUNDED_TEXT, WIDENED_TEXT, BytesText, first_parameter
+from ...codegen.nvidia import ROUNDED_TEXT, WIDENED_TEXT, BitsText, WordsText, bits_text, first_parameter
 from ...index import parse
 from ...ir.dialects.tt_text import FAMILIES, mirror_name
 from ...ir.kernel import kernel_ties, named_sizes, string, strings
@@ -362,6 +362,20 @@ def _while(reader: _Reader, op: ir.Operation) -> _Step:
     return step
 
 
+def _of_bits(how: BitsText, wide: torch.dtype) -> _Step:
+    """Floats of bits of bytes or words, minus a number or plus a tile."""
+
+    def step(batch: Batch, values: list[Any], operands: list[Any]) -> Sequence[Any]:
+        if isinstance(how, WordsText):
+            number = (operands[0] >> how.shift & how.mask).to(wide)
+        else:
+            bits = operands[0].view(torch.uint8) >> how.shift & how.mask
+            number = bits.view(torch.int8 if how.signed else torch.uint8).to(wide)
+        return (number - how.less if how.less is not None else number + how.power + operands[1],)
+
+    return step
+
+
 def _inline_asm(reader: _Reader, op: ir.Operation) -> _Step:
     text = ir.StringAttr(op.attributes["asm_string"]).value
     if text == ROUNDED_TEXT:
@@ -370,13 +384,9 @@ def _inline_asm(reader: _Reader, op: ir.Operation) -> _Step:
     if text == WIDENED_TEXT:
         wide = torch.float64 if reader.shadow else torch.float32
         return lambda batch, values, operands: (operands[0].to(wide),)
-    how = BytesText.read(text)
+    how = bits_text(text)
     if how is not None:
-        wide = torch.float64 if reader.shadow else TORCH_DTYPES[how.element]
-        number = torch.int8 if how.signed else torch.uint8
-        return lambda batch, values, operands: (
-            (operands[0].view(torch.uint8) >> how.shift & how.mask).view(number).to(wide) - how.less,
-        )
+        return _of_bits(how, torch.float64 if reader.shadow else TORCH_DTYPES[how.element])
     first = first_parameter(text)
     if first is None:
         apply = assembly_step(op, reader.shadow)
@@ -394,7 +404,10 @@ REGION_OPS: dict[str, Callable[[_Reader, ir.Operation], _Step]] = {
     "scf.for": _for,
     "scf.if": _if,
     "scf.while": _while,
-    "tt.elementwise_inline_asm": _inline_asm,
+    **{
+        mirror_name("tt.elementwise_inline_asm", n): _inline_asm
+        for n in FAMILIES["tt.elementwise_inline_asm"]
+    },
     **{mirror_name("tt.reduce", count): _reduce for count in FAMILIES["tt.reduce"]},
     **{mirror_name("tt.scan", count): _scan for count in FAMILIES["tt.scan"]},
 }

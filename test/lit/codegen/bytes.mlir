@@ -129,17 +129,36 @@ func.func private @upper_half(%x: tensor<4096xui8>, %o: tensor<4096xf32>) -> ten
 
 // -----
 
-// Must not fire: a shift that copies the sign has another form.  The mask fires alone.
-// CHECK-LABEL: @signed_shift
-// CHECK: arith.shrsi
-// CHECK: shr.b32 all, $4, 0; and.b32 all, all, 0x0F0F0F0F;
-func.func private @signed_shift(%x: tensor<4096xi8>, %o: tensor<4096xf32>) -> tensor<4096xf32>
+// The mask keeps no bit that the shift copies the sign into.
+// CHECK-LABEL: @signed_upper_half
+// CHECK: shr.b32 all, $4, 4; and.b32 all, all, 0x0F0F0F0F;
+func.func private @signed_upper_half(%x: tensor<4096xi8>, %o: tensor<4096xf32>) -> tensor<4096xf32>
     attributes {fuse.kernel, fuse.dims = {d0 = "4096"}, fuse.ties = array<i64: 1>} {
   %true = arith.constant true
   %zero = arith.constant 0 : i8
   %v = "fuse.load"(%x, %true, %zero) {at = ["d0"]} : (tensor<4096xi8>, i1, i8) -> i8
   %four = arith.constant 4 : i8
   %mask = arith.constant 15 : i8
+  %h = arith.shrsi %v, %four : i8
+  %m = arith.andi %h, %mask : i8
+  %t = arith.uitofp %m : i8 to f32
+  %r = "fuse.store"(%o, %t, %true) {at = ["d0"], mode = "set"} : (tensor<4096xf32>, f32, i1) -> tensor<4096xf32>
+  return %r : tensor<4096xf32>
+}
+
+// -----
+
+// Must not fire: a shift copies the sign into bits that the mask keeps.  The mask fires alone.
+// CHECK-LABEL: @signed_shift
+// CHECK: arith.shrsi
+// CHECK: shr.b32 all, $4, 0; and.b32 all, all, 0x1F1F1F1F;
+func.func private @signed_shift(%x: tensor<4096xi8>, %o: tensor<4096xf32>) -> tensor<4096xf32>
+    attributes {fuse.kernel, fuse.dims = {d0 = "4096"}, fuse.ties = array<i64: 1>} {
+  %true = arith.constant true
+  %zero = arith.constant 0 : i8
+  %v = "fuse.load"(%x, %true, %zero) {at = ["d0"]} : (tensor<4096xi8>, i1, i8) -> i8
+  %four = arith.constant 4 : i8
+  %mask = arith.constant 31 : i8
   %h = arith.shrsi %v, %four : i8
   %m = arith.andi %h, %mask : i8
   %t = arith.uitofp %m : i8 to f32

@@ -176,6 +176,16 @@ func.func private @t(%p: !tt.ptr<f32>, %n: i32) {
 
 // -----
 
+// elementwise_inline_asm_2: one shape
+func.func private @t(%p: !tt.ptr<f32>, %n: i32) {
+  %i = arith.constant dense<1> : tensor<16xi32>
+  // expected-error@+1 {{'tt.elementwise_inline_asm_2' op expected operands and results of one shape}}
+  %y = "tt.elementwise_inline_asm_2"(%i, %i) {asm_string = "mov.b64 $0, 1;", constraints = "=l,r,r", packed_element = 1 : i32, pure = true} : (tensor<16xi32>, tensor<16xi32>) -> tensor<8xi64>
+  return
+}
+
+// -----
+
 // join: a new last axis of 2
 func.func private @t(%p: !tt.ptr<f32>, %n: i32) {
   %x = arith.constant dense<1.0> : tensor<16xf32>

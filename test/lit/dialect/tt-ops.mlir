@@ -104,6 +104,8 @@
   %three = arith.constant 3 : i32
   // CHECK: "tt.elementwise_inline_asm"(%{{.*}}) {asm_string = "mov.b64 $0, 1;", constraints = "=l,r", packed_element = 1 : i32, pure = true} : (i32) -> i64
   %asm = "tt.elementwise_inline_asm"(%three) {asm_string = "mov.b64 $0, 1;", constraints = "=l,r", packed_element = 1 : i32, pure = true} : (i32) -> i64
+  // CHECK: "tt.elementwise_inline_asm_2"(%{{.*}}, %{{.*}}) {asm_string = "mov.b64 $0, $2;", constraints = "=l,r,l", packed_element = 1 : i32, pure = true} : (i32, i64) -> i64
+  %asm2 = "tt.elementwise_inline_asm_2"(%three, %asm) {asm_string = "mov.b64 $0, $2;", constraints = "=l,r,l", packed_element = 1 : i32, pure = true} : (i32, i64) -> i64
   "tt.return"() : () -> ()
 }) {function_type = () -> (), sym_name = "arithmetic", sym_visibility = "public"} : () -> ()
 

@@ -130,3 +130,57 @@ module attributes {fuse.device = "cuda:0"} {
   }
   func.func private @across(tensor<8x4096xbf16>, tensor<4096x14336xbf16>) -> tensor<8x14336xbf16> attributes {fuse.extern = "aten.mm.default", fuse.args = [#fuse.arg<0 : i64>, #fuse.arg<1 : i64>], fuse.kwargs = {}}
 }
+
+// -----
+
+// Words of eight numbers along the sum, of rows that lie across it.
+// CHECK: passed: choose-libraries: kernel, kernel_us=13.{{.*}} rows=8: @gptq becomes a kernel
+module attributes {fuse.device = "cuda:0"} {
+  func.func @main(%x: tensor<8x4096xbf16>, %q: tensor<512x14336xi32>, %b: tensor<16xbf16>) -> tensor<8x14336xbf16> {
+    %e = "fuse.empty"() {syms = []} : () -> tensor<4096x14336xbf16>
+    %w = call @unpack(%q, %b, %e) : (tensor<512x14336xi32>, tensor<16xbf16>, tensor<4096x14336xbf16>) -> tensor<4096x14336xbf16>
+    %y = call @gptq(%x, %w) : (tensor<8x4096xbf16>, tensor<4096x14336xbf16>) -> tensor<8x14336xbf16>
+    return %y : tensor<8x14336xbf16>
+  }
+  func.func private @unpack(%q: tensor<512x14336xi32>, %b: tensor<16xbf16>, %o: tensor<4096x14336xbf16>) -> tensor<4096x14336xbf16> attributes {fuse.kernel, fuse.dims = {d0 = "4096", d1 = "14336"}, fuse.ties = array<i64: 2>} {
+    %true = arith.constant true
+    %none = arith.constant 0 : i32
+    %low = arith.constant 15 : i32
+    %l = "fuse.load"(%q, %true, %none) {at = ["d0 floordiv 8", "d1"]} : (tensor<512x14336xi32>, i1, i32) -> i32
+    %i = "fuse.index"() {expr = "(d0 mod 8)*4"} : () -> i64
+    %by = arith.trunci %i : i64 to i32
+    %h = arith.shrsi %l, %by : i32
+    %m = arith.andi %h, %low : i32
+    %v = arith.sitofp %m : i32 to bf16
+    %r = "fuse.store"(%o, %v, %true) {at = ["d0", "d1"], mode = "set"} : (tensor<4096x14336xbf16>, bf16, i1) -> tensor<4096x14336xbf16>
+    return %r : tensor<4096x14336xbf16>
+  }
+  func.func private @gptq(tensor<8x4096xbf16>, tensor<4096x14336xbf16>) -> tensor<8x14336xbf16> attributes {fuse.extern = "aten.mm.default", fuse.args = [#fuse.arg<0 : i64>, #fuse.arg<1 : i64>], fuse.kwargs = {}}
+}
+
+// -----
+
+// Must not fire: the numbers of a word do not lie along the sum.
+// CHECK: kernel_us=31.{{[0-9]*}}, call_us={{[0-9.]*}}: @awq
+module attributes {fuse.device = "cuda:0"} {
+  func.func @main(%x: tensor<8x4096xbf16>, %q: tensor<4096x1792xi32>, %b: tensor<16xbf16>) -> tensor<8x14336xbf16> {
+    %e = "fuse.empty"() {syms = []} : () -> tensor<4096x14336xbf16>
+    %w = call @unpack(%q, %b, %e) : (tensor<4096x1792xi32>, tensor<16xbf16>, tensor<4096x14336xbf16>) -> tensor<4096x14336xbf16>
+    %y = call @awq(%x, %w) : (tensor<8x4096xbf16>, tensor<4096x14336xbf16>) -> tensor<8x14336xbf16>
+    return %y : tensor<8x14336xbf16>
+  }
+  func.func private @unpack(%q: tensor<4096x1792xi32>, %b: tensor<16xbf16>, %o: tensor<4096x14336xbf16>) -> tensor<4096x14336xbf16> attributes {fuse.kernel, fuse.dims = {d0 = "4096", d1 = "14336"}, fuse.ties = array<i64: 2>} {
+    %true = arith.constant true
+    %none = arith.constant 0 : i32
+    %low = arith.constant 15 : i32
+    %l = "fuse.load"(%q, %true, %none) {at = ["d0", "d1 floordiv 8"]} : (tensor<4096x1792xi32>, i1, i32) -> i32
+    %i = "fuse.index"() {expr = "(d1 mod 8)*4"} : () -> i64
+    %by = arith.trunci %i : i64 to i32
+    %h = arith.shrsi %l, %by : i32
+    %m = arith.andi %h, %low : i32
+    %v = arith.sitofp %m : i32 to bf16
+    %r = "fuse.store"(%o, %v, %true) {at = ["d0", "d1"], mode = "set"} : (tensor<4096x14336xbf16>, bf16, i1) -> tensor<4096x14336xbf16>
+    return %r : tensor<4096x14336xbf16>
+  }
+  func.func private @awq(tensor<8x4096xbf16>, tensor<4096x14336xbf16>) -> tensor<8x14336xbf16> attributes {fuse.extern = "aten.mm.default", fuse.args = [#fuse.arg<0 : i64>, #fuse.arg<1 : i64>], fuse.kwargs = {}}
+}

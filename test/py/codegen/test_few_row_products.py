@@ -13,7 +13,7 @@ from tiling_cases import Case, parsed, run, tensor, verify
 
 from fuse_mlir.compiler.base.remarks import Remarks
 from fuse_mlir.compiler.codegen.launches import kernel_sources
-from fuse_mlir.compiler.codegen.nvidia import BytesText
+from fuse_mlir.compiler.codegen.nvidia import BytesText, WordsText
 from fuse_mlir.compiler.mlir import ir
 from fuse_mlir.compiler.runtime.torch_types import TORCH_DTYPES
 from fuse_mlir.passes.manager import PassManager
@@ -165,11 +165,47 @@ def test_bytes_become_floats_minus_an_integer(how: BytesText, values: str) -> No
         assert got == [(v - 256 if how.signed and v > 127 else v) - how.less for v in bits]
 
 
+WORDS = [
+    how
+    for element in ("f32", "f16", "bf16")
+    for less in (0, 8, -8, 64)
+    for shift, mask in ((0, 15), (4, 15), (12, 15), (16, 15), (28, 15), (3, 7), (24, 127), (31, 1))
+    if (how := WordsText(less, shift, mask, element)).exact
+]
+
+
+@pytest.mark.parametrize("how", WORDS)
+def test_bits_of_words_become_floats_minus_an_integer(how: WordsText) -> None:
+    """The PTX, emulated on words in pairs, the last with all bits."""
+    assert WordsText.read(how.text) == how
+    assert WordsText.read(how.text.replace("0xEA", "0xEB")) is None
+    words = [0, 0xFFFFFFFF, 0x76543210, 0xFEDCBA98, 0x80000001, 0xFFFFFFFF]
+    for pair in (words[n : n + how.count] for n in range(0, len(words), how.count)):
+        registers = _run_text(how.text, dict(zip(("$1", "$2"), pair, strict=False)))
+        got = [*_floats(registers["$0"], how.element)]
+        assert got == [(word >> how.shift & how.mask) - how.less for word in pair]
+
+
+@pytest.mark.parametrize("element", ["f16", "bf16"])
+def test_integers_of_a_tile_are_subtracted(element: str) -> None:
+    """What is added is minus the power and the integer: of each element its own."""
+    bits, words = BytesText(False, None, 4, 15, element), WordsText(None, 20, 15, element)
+    assert (bits.read(bits.text), words.read(words.text)) == (bits, words)
+    less = _packed(element, -bits.power - 3, -bits.power - 9)
+    got = _run_text(bits.text, {"$2": 0x10F03020, "$3": less, "$4": less})
+    assert [*_floats(got["$0"], element), *_floats(got["$1"], element)] == [2 - 3, 3 - 9, 15 - 3, 1 - 9]
+    got = _run_text(words.text, {"$1": 0x00500000, "$2": 0x00E00000, "$3": less})
+    assert [*_floats(got["$0"], element)] == [5 - 3, 14 - 9]
+
+
 def test_what_floats_cannot_hold() -> None:
     """bfloat16 has 8 bits, float16 has 11."""
     assert not BytesText(element="bf16").exact and not BytesText(True, mask=15, element="bf16").exact
     assert not BytesText(less=65, mask=15, element="bf16").exact
     assert not BytesText(less=513, element="f16").exact and not BytesText(less=2**22 + 1).exact
+    assert not WordsText(mask=255, element="bf16").exact and not WordsText(less=65, element="bf16").exact
+    assert not WordsText(mask=-1).exact and WordsText(shift=14).exact
+    assert not WordsText(shift=14, element="f16").exact, "the bits lie in both halves of a word"
 
 
 def _floats(register: int, element: str) -> tuple[float, ...]:
@@ -182,13 +218,18 @@ def _floats(register: int, element: str) -> tuple[float, ...]:
 
 def _emulated(text: str, source: str, first: int) -> dict[str, int]:
     """The registers after PTX that reads four bytes, from ``first`` on, in register ``source``."""
-    registers = {source: int.from_bytes(bytes(range(first, first + 4)), "little")}
+    return _run_text(text, {source: int.from_bytes(bytes(range(first, first + 4)), "little")})
+
+
+def _run_text(text: str, given: dict[str, int]) -> dict[str, int]:
+    """The registers after PTX that begins with ``given``."""
+    registers = dict(given)
     for line in filter(None, map(str.strip, text.strip("{ }").split(";"))):
         name, *arguments = line.replace(",", " ").split()
         if name == ".reg":
             continue
         target, *sources = arguments
-        values = [registers[s] if s in registers else int(s.replace("0f", "0x"), 16) for s in sources]
+        values = [registers[s] if s in registers else int(s.replace("0f", "0x"), 0) for s in sources]
         registers[target] = _PTX[name](*values)
     return registers
 
@@ -200,7 +241,13 @@ def _permuted(a: int, b: int, selector: int) -> int:
 
 def _fused(element: str, a: int, b: int, c: int) -> int:
     """Of both numbers in a register."""
-    total = [x * y + z for x, y, z in zip(*(_floats(r, element) for r in (a, b, c)), strict=True)]
+    return _packed(
+        element, *(x * y + z for x, y, z in zip(*(_floats(r, element) for r in (a, b, c)), strict=True))
+    )
+
+
+def _packed(element: str, *total: float) -> int:
+    """Two numbers in a register."""
     if element == "f16":
         return int(struct.unpack("<I", struct.pack("<2e", *total))[0])
     first, second = (struct.unpack("<I", struct.pack("<f", number))[0] for number in total)
@@ -219,6 +266,7 @@ _PTX: dict[str, Callable[..., int]] = {
     "mov.b32": lambda a: a,
     "shr.b32": lambda a, b: a >> b,
     "and.b32": lambda a, b: a & b,
+    "lop3.b32": lambda a, b, c, table: a & b | c if table == 0xEA else 0,
     "prmt.b32": _permuted,
     "fma.rn.f16x2": partial(_fused, "f16"),
     "fma.rn.bf16x2": partial(_fused, "bf16"),

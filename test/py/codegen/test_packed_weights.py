@@ -56,6 +56,26 @@ def gated(x: Tensor, w: Tensor, scale: Tensor, v: Tensor) -> Tensor:
     return F.silu(first) * F.linear(x, in_groups(halves(v).to(x.dtype) - 7, scale, x.dtype))
 
 
+def eighths(w: Tensor, dim: int) -> Tensor:
+    """The eight numbers of 4 bits of each word, along ``dim``."""
+    at = torch.arange(0, 32, 4, dtype=torch.int32)
+    return (w.unsqueeze(dim + 1) >> (at if dim else at[:, None]) & 15).flatten(dim, dim + 1)
+
+
+def words(x: Tensor, w: Tensor, scale: Tensor) -> Tensor:
+    return F.linear(x, in_groups(eighths(w, 1).to(x.dtype) - 8, scale, x.dtype))
+
+
+def words_across(x: Tensor, w: Tensor, scale: Tensor, zero: Tensor) -> Tensor:
+    """As GPTQ packs them, with zero points in words."""
+    held, less = eighths(w, 0).view(len(scale), -1, w.shape[1]), eighths(zero, 1) + 1
+    return x @ ((held - less[:, None]).to(x.dtype) * scale[:, None]).flatten(0, 1)
+
+
+def words_gated(x: Tensor, w: Tensor, scale: Tensor, v: Tensor) -> Tensor:
+    return F.silu(words(x, w, scale)) * words(x, v, scale)
+
+
 def numbers(case: str) -> list[Tensor]:
     """Inputs: rows, bytes, scales of groups, and what else there is."""
     torch.manual_seed(len(case))
@@ -73,6 +93,12 @@ def numbers(case: str) -> list[Tensor]:
             return [x[:, :256], packed.view(torch.int8), scale]
         case "two bits":
             return [torch.randn(5, 1024).bfloat16(), packed, scale[:, :1].contiguous()]
+        case "words" | "words, gate":
+            some = [torch.randint(-(2**31), 2**31, (1030, 64)).int() for _ in range(2)]
+            return [x, some[0], scale, *some[1:][: "gate" in case]]
+        case "words across":
+            w, zero = (torch.randint(-(2**31), 2**31, size).int() for size in ((64, 1032), (4, 129)))
+            return [x, w, torch.rand(4, 1032).bfloat16(), zero]
         case "gate":
             return [x, packed, scale, packed.flip(0).contiguous()]
     return [x, packed, scale]
@@ -86,6 +112,9 @@ CASES: dict[str, Callable[..., Tensor]] = {
     "bytes": bytes_in_groups,
     "two bits": two_bits_of_rows,
     "gate": gated,
+    "words": words,
+    "words across": words_across,
+    "words, gate": words_gated,
 }
 
 

@@ -1,5 +1,6 @@
-"""Random products of few rows with weights that are packed in bytes: 2, 4 and 8 bits, in either order, with
-zero points and scales of groups and rows, in both roundings, against float64.
+"""Random products of few rows with weights that are packed: in bytes of 2, 4 and 8 bits, or in words of 4 and
+8 as GPTQ has them, along rows or across them; in any order, with zero points, which may be packed, too, and
+scales of groups and rows, in both roundings, against float64.
 
 ``FUSE_MLIR_RANDOM=n`` draws ``n`` programs; each is a test of its own, so that workers share them.
 """
@@ -43,9 +44,60 @@ def drawn(seed: int) -> tuple[Callable[..., Tensor], list[Tensor], str]:
     return product, inputs, pick(["float32", "float32", "eager"])
 
 
-@pytest.mark.parametrize("seed", seeds(2))
-def test_drawn(seed: int) -> None:
-    product, inputs, rounding = drawn(seed)
+def drawn_words(seed: int) -> tuple[Callable[..., Tensor], list[Tensor], str]:
+    """The same of words: rows, words, scales of groups, zero points in words, a bias."""
+    torch.manual_seed(seed)
+    draw = random.Random(seed)
+    pick = draw.choice
+    bits, rows, outputs = pick([4, 4, 4, 8]), pick([1, 1, 2, 3, 5, 8, 16]), pick([1024, 1032, 1104])
+    parts, dtype, groups = 32 // bits, pick([torch.bfloat16, torch.float16]), pick([2, 4, 6])
+    length, across, after = pick([8, 16, 16, 32, 12]), pick([True, True, False]), pick([True, False])
+    order = pick(
+        [list(range(parts)), [*range(0, parts, 2), *range(1, parts, 2)], draw.sample(range(parts), parts)]
+    )
+    moved, more = pick(["words", "words", "constant", "none", "numbers"]), pick([0, 1])
+    if bits == 8:
+        more = 0
+
+    def numbers(w: Tensor, dim: int) -> Tensor:
+        """The numbers of words, along ``dim``."""
+        if order == list(range(parts)):
+            at = torch.arange(0, 32, bits, dtype=torch.int32)
+            return (w.unsqueeze(dim + 1) >> (at if dim else at[:, None]) & 2**bits - 1).flatten(dim, dim + 1)
+        return torch.stack([w >> bits * at & 2**bits - 1 for at in order], dim + 1).flatten(dim, dim + 1)
+
+    def product(x: Tensor, w: Tensor, scale: Tensor, zero: Tensor, bias: Tensor) -> Tensor:
+        """``scale``: [groups, outputs]; ``zero``: [groups, outputs / parts]."""
+        held = numbers(w, 0) if across else numbers(w, 1).t()  # [summed, outputs]
+        weights = held.reshape(groups, -1, outputs)
+        if moved == "words":
+            weights = (weights - (numbers(zero, 1) + more)[:, None]).to(x.dtype)
+        elif moved == "numbers":
+            weights = weights.to(x.dtype) - (numbers(zero, 1) + more)[:, None].to(x.dtype)
+        else:
+            weights = weights.to(x.dtype) - (2 ** (bits - 1) if moved == "constant" else 0)
+        result = x @ (weights * scale[:, None]).flatten(0, 1)
+        return F.silu(result + bias) if after else result
+
+    def words(*shape: int) -> Tensor:
+        return torch.randint(-(2**31), 2**31, shape).to(torch.int32)
+
+    summed = groups * length
+    w = words(summed, outputs) if across else words(outputs, summed)
+    x = torch.randn(rows, summed * parts).mul(0.25).to(dtype)
+    scale = (torch.rand(groups, outputs) + 0.125).to(dtype)
+    inputs = [x, w, scale, words(groups, outputs // parts), torch.randn(outputs).to(dtype)]
+    return product, inputs, pick(["float32", "float32", "eager"])
+
+
+Draw = Callable[[int], tuple[Callable[..., Tensor], list[Tensor], str]]
+
+
+@pytest.mark.parametrize(
+    ("draw", "seed"), [*((drawn, n) for n in seeds(2)), *((drawn_words, n) for n in seeds(1))]
+)
+def test_drawn(draw: Draw, seed: int) -> None:
+    product, inputs, rounding = draw(seed)
     got = Compiled(product, {**OPTIONS, "rounding": rounding}, None)(*inputs)
     wanted = product(*(v.double() if v.is_floating_point() else v for v in inputs))
     wrong, eager = ((made.double() - wanted).norm() for made in (got, product(*inputs)))
