@@ -147,8 +147,9 @@ def _divf(builder: TileBuilder, op: ir.Operation, operands: Sequence[ir.Value]) 
         return [quotient_by_constant(builder, operands[0], divisor)]
     if ordinary(operands[1]):
         return [quotient_by_ordinary(builder, *operands)]
-    if math.prod(shape_of(operands[1])) < math.prod(shape_of(operands[0])) and not builder.nested:
-        # (not in a loop: one over long rows has no registers to spare for three numbers of a row)
+    elements, divisors = (math.prod(shape_of(operand)) for operand in operands)
+    if divisors < elements and (divisors == 1 or not builder.nested):
+        # (a loop over long rows has no registers to spare for three numbers of each row)
         return [quotient_by_row(builder, *operands)]
     return [builder.elementwise("tt.precise_divf", operands)]
 
