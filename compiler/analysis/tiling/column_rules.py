@@ -17,6 +17,8 @@ from .row_rules import ROW_REGISTERS, THREAD_BYTES, both_ways, scans_held
 
 #: Most columns of a program, and most of its warps where these columns share a number for each row.
 _COLUMNS, _SHARING_WARPS = 128, 4
+#: Bytes of a line of memory: the least of a row that a program reads.
+_LINE_BYTES = 128
 
 #: Elements of a warp that holds several small matrices, 16 of a thread.
 _MATRIX_ELEMENTS = 512
@@ -143,15 +145,22 @@ def column_resident(reduced: ReducedColumns, hardware: Hardware) -> Tile | None:
     """Up to 128 columns a program, which holds all rows, by a warp for each 4 KB where there are 30 programs
     for each multiprocessor and a thread has registers.
 
-    When: the block of ``column_looped`` covers the rows.  Why: they are read once.  Programs of more warps
-    meet after a load or two each, as in ``weighed_rows``: the gradient of the largest of 20 rows of 64
-    columns takes 397 us by eight warps, and 160 us by Inductor.
+    When: the block of ``column_looped`` covers the rows, or does with fewer columns, a line of memory at
+    least, where a loop would read the rows again.  Why: they are read once.  Programs of more warps meet
+    after a load or two each, as in ``weighed_rows``: the gradient of the largest of 20 rows of 64 columns
+    takes 397 us by eight warps, and 160 us by Inductor; that of 25 rows of 128 columns takes 404 us in a
+    loop, and 231 us by Inductor.
     """
     reduced = reduced.widened(hardware)
     columns, most = _block(reduced, hardware)
-    if reduced.bound is None or ceil_power(reduced.bound) > most:
+    if reduced.bound is None:
         return None
     rows = Axis(reduced.dims, ceil_power(reduced.bound), "resident")
+    fewer_columns = columns * most // rows.block
+    if rows.block > most and reduced.shape.rereads and fewer_columns * reduced.shape.widest >= _LINE_BYTES:
+        columns = fewer_columns
+    elif rows.block > most:
+        return None
     warps, elements = _warps(columns, rows), columns * rows.block
     fewer = max(1, elements * reduced.shape.widest // _WEIGHED_BYTES)
     registers = elements // (fewer * hardware.warp) * reduced.shape.live_values

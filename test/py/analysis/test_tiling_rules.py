@@ -284,12 +284,37 @@ MORE = {
     "columns of which many values live": (
         "column-looped",
         matrix(
-            8,
+            64,
             4096 * 768,
             LOAD + MANY + "fold max z19[d0] -> m : f32\n" + SUM + "store y19 -> o[d0, d1]",
             "bf16",
         ),
         "d0 looped 4, d1 grid 128; 2 warps, 1 stages",
+    ),
+    "few columns of which many values live": (
+        "column-resident",
+        matrix(
+            8,
+            4096 * 768,
+            LOAD + MANY + "fold max z19[d0] -> m : f32\n" + SUM + "store y19 -> o[d0, d1]",
+            "bf16",
+        ),
+        "d0 resident 8, d1 grid 64; 2 warps, 1 stages",
+    ),
+    "rows that a loop would read again": (
+        "column-resident",
+        matrix(25, 4096 * 768, CENTRED),
+        "d0 resident 32, d1 grid 64; 2 warps, 1 stages",
+    ),
+    "rows that a loop reads once": (
+        "column-looped",
+        matrix(25, 4096 * 768, COLUMNS),
+        "d0 looped 16, d1 grid 128; 8 warps, 1 stages",
+    ),
+    "more rows than lines of memory hold": (
+        "column-looped",
+        matrix(65, 4096 * 768, CENTRED),
+        "d0 looped 16, d1 grid 128; 8 warps, 1 stages",
     ),
     "planes of too few points": ("flat", planes(4096, 72), "d0*d1*d2 grid 1024; 4 warps, 1 stages"),
     "planes that are read anywhere": (
