@@ -14,7 +14,7 @@ from ..analysis.tiling.row_start import RowStart, row_start
 from ..base.dataclass import dataclass
 from ..index import parse, sym
 from ..ir.dialects import tt
-from ..ir.kernel import Kernel, string, strings
+from ..ir.kernel import ASSERTS, Kernel, string, strings
 from ..ir.layout import memory_element
 from ..ir.tile import Tile
 from ..mlir import ir
@@ -26,7 +26,7 @@ from .tile_builder import TileBuilder, shape_of
 from .tile_lanes import ReductionLanes
 from .tile_memory import store_value
 from .tile_ops import from_memory, to_memory
-from .tile_plan import ASSERTS, KernelPlan
+from .tile_plan import KernelPlan
 from .tile_shift import elements, shifted_words, widened
 
 #: A thread reads an operand of the columns again for each row that it has points in, up to this many rows.

@@ -9,7 +9,7 @@ from functools import partial
 from ..index import Expr, const, parse
 from ..ir.contractions import PRODUCTS
 from ..ir.dialects import tt
-from ..ir.kernel import REDUCTIONS, Kernel, index_check, string
+from ..ir.kernel import ASSERTS, REDUCTIONS, Kernel, index_check, string
 from ..ir.reductions import REDUCTION_OPS
 from ..ir.tile import Tile
 from ..mlir import ir, scf
@@ -26,7 +26,7 @@ from .tile_builder import Shape, shape_of
 from .tile_grid import program_id, program_ids
 from .tile_lanes import without_ones
 from .tile_ops import NoTileForm
-from .tile_plan import ASSERTS, TilingError
+from .tile_plan import TilingError
 from .tile_rounding import Rounding
 
 __all__ = ["TileKernel", "TilingError"]

@@ -4,12 +4,11 @@ Reads IR and changes nothing.
 
 from collections.abc import Collection, Sequence
 
-from ..ir.kernel import REDUCTIONS, Kernel, over
+from ..ir.kernel import ASSERTS, REDUCTIONS, Kernel, over
 from ..ir.tile import Tile
 from ..mlir import ir
 
 STORES = ("fuse.store",)
-ASSERTS = ("fuse.device_assert", "cf.assert")
 
 
 class TilingError(Exception):

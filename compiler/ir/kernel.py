@@ -22,6 +22,8 @@ MOST_POINTS = 2**52
 #: Ops that remove the dims ``over`` from their operand's dim set.
 REDUCTIONS = reductions(lambda op: not op.keeps)
 
+#: Ops that assert.
+ASSERTS = ("fuse.device_assert", "cf.assert")
 #: The attribute of an assertion that an index is in range.
 INDEX_CHECK = "fuse.index_check"
 

@@ -1,9 +1,8 @@
 """A kernel that gives fewer results.  Helpers of ``eliminate-dead`` and ``recompute-producers``."""
 
-from ...compiler.analysis.program.dependences import ASSERTS
 from ...compiler.analysis.program.provenance import node_names
 from ...compiler.ir.defining import defining_op
-from ...compiler.ir.kernel import argument_attributes, kernel_ties
+from ...compiler.ir.kernel import ASSERTS, argument_attributes, kernel_ties
 from ...compiler.mlir import ir
 from .kernels import kernel_body, result_types, set_signature
 from .names import bare, listed, nodes_of, without

@@ -10,12 +10,14 @@ from ...compiler.analysis.fusion.graph import GroupGraph
 from ...compiler.analysis.fusion.measured import PairKeys
 from ...compiler.analysis.fusion.rules import Candidate, judge
 from ...compiler.analysis.fusion.score import Gain
-from ...compiler.analysis.kernel.accesses import Summary
+from ...compiler.analysis.kernel.accesses import Read, Summary
 from ...compiler.analysis.kernel.info import KernelInfo
 from ...compiler.base.dataclass import dataclass
 from ...compiler.base.remarks import Remarks
 from ...compiler.cost.hardware import Hardware
 from ...compiler.cost.slots import slots
+from ...compiler.index.facts import is_indirect
+from ...compiler.ir.defining import defining_op
 from ...compiler.ir.kernel import kernel_ties
 from ...compiler.mlir import ir
 from ..analysis_manager import Analyses, AnalysisManager
@@ -26,6 +28,8 @@ from .fusing import groups_of, measurements_of
 
 #: Inputs may live longer by this share of a tensor more than it takes: a number, or one for each row.
 _BESIDE = 1 / 64
+#: Bytes of memory that are read at once.
+_SECTOR = 32
 
 
 @dataclass(frozen=True)
@@ -54,13 +58,14 @@ class RecomputeProducers(AnalysisPass):
     FX nodes of that alone: the normalised rows of the backward kernel of a layer norm, without its sums.
 
     Runs after fusion, so that it sees only what stayed apart.  Does not fire where the tensor needs a
-    reduction, a scan or random numbers; on producers that store into anything but fresh empties; on those
-    that assert something, unless they have other results, with which they still run, and the tensor needs
-    nothing at loaded indices, which its copy would not check; where something later overwrites what the
-    producer reads, or an extern op writes to the tensor; where inputs would live longer by clearly more than
-    the tensor takes; nor where a rule of ``compiler/analysis/fusion/rules.py`` keeps the copy and the reader
-    apart, or where ``fusions``, the table that the fusing passes read, says that the producer and a reader
-    were measured to be better apart.
+    reduction, a scan or random numbers; on one that is stored into anything but a fresh empty; on producers
+    that assert more than that indices are in range, unless they have other results, with which they still
+    run, and the tensor needs nothing at loaded indices, which its copy would not check; where it needs rows
+    of fewer than 32 bytes at loaded indices, each of which takes so many of memory; where something later
+    overwrites what the producer reads, or an extern op writes to the tensor; where inputs would live longer
+    by clearly more than the tensor takes; nor where a rule of ``compiler/analysis/fusion/rules.py`` keeps
+    the copy and the reader apart, or where ``fusions``, the table that the fusing passes read, says that the
+    producer and a reader were measured to be better apart.
 
     Remarks: ``passed: recomputed``, with the bytes and microseconds saved.  Raises PassError on a table that
     cannot be read.
@@ -80,7 +85,9 @@ class RecomputeProducers(AnalysisPass):
         def kept(t: _Tensor) -> bool:
             return bool(apart) and any(keys((t.producer,), (reader,)) in apart for reader in t.readers)
 
-        found = _apart([t for t in _Uses(graph).tensors() if t.gain(hardware) > 0 and not kept(t)])
+        gains = {t: t.gain(hardware) for t in _Uses(graph).tensors()}
+        gaining = [t for t, gain in gains.items() if gain > 0 and not kept(t)]
+        found = _apart(sorted(gaining, key=lambda t: -gains[t]))
         if not found:
             return
         program = analyses.get(Program)
@@ -172,10 +179,9 @@ class _Uses:
         graph = self.graph
         for node, summary in graph.summaries.items():
             made = graph.deps.nodes[node]
-            if not all(graph.is_fresh(d) for d in made.destinations):
-                continue
             for write in summary.writes:
-                tensor = self._tensor(node, summary, write.result) if write.is_plain else None
+                fresh = write.is_plain and graph.is_fresh(made.operands[write.argument])
+                tensor = self._tensor(node, summary, write.result) if fresh else None
                 if tensor is not None:
                     yield tensor
 
@@ -191,7 +197,11 @@ class _Uses:
             return None
         assert made.callee is not None, "a kernel"
         body = KernelInfo.of(made.callee).body
-        if summary.asserts and (len(made.results) == 1 or body.looks_up_for(result)):
+        tables = body.tables(result)
+        if summary.asserts and not body.checks_indices_alone and (len(made.results) == 1 or tables):
+            return None
+        looked_up = [r for r in summary.reads if r.indirect and r.argument in tables]
+        if any(self._row_bytes(made.operands[r.argument], r) < _SECTOR for r in looked_up):
             return None
         needed, loaded = body.needed(result)
         if any(name in needed for name in ("fuse.rand", *(c.op for c in summary.crossings))):
@@ -202,6 +212,17 @@ class _Uses:
         ending = sum(graph.bytes_of(v) for v in inputs if self.last[deps.roots[v]] < max(readers))
         weight = sum(slots(name) * count for name, count in needed.items())
         return _Tensor(graph, node, value, readers, len(readers) < len(users), inputs, weight, ending)
+
+    def _row_bytes(self, table: int, read: Read) -> int:
+        """Bytes that a read of a table takes side by side, behind its last loaded index."""
+        spec, elements = self.graph.types[table].spec, 1
+        if not spec.is_contiguous:
+            return spec.element_bytes
+        for coord, size in reversed(list(zip(read.coords, spec.sizes, strict=True))):
+            if any(is_indirect(name) for name in coord.symbols()):
+                break
+            elements *= self.graph.sizes.estimate(size)
+        return elements * spec.element_bytes
 
     def _stays(self, value: int, reader: int) -> bool:
         """Whether nothing writes to the storage of a value from the node ``reader`` on."""
@@ -239,8 +260,9 @@ class _Copy:
         here = ir.InsertionPoint(user)
         call = producer.op.clone(here)
         for tie in producer.ties:
-            empty = call.operands[tie].owner.operation.clone(ir.InsertionPoint(call))
-            call.operands[tie] = empty.results[0]
+            empty = defining_op(call.operands[tie], "fuse.empty")
+            if empty is not None:  # what else the producer stores into goes with the results that go
+                call.operands[tie] = empty.clone(ir.InsertionPoint(call)).results[0]
         program.callers[producer.name] += 1
         live = [value == tensor.value for value in producer.results]
         if not all(live):

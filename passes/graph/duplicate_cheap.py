@@ -3,12 +3,11 @@
 from collections.abc import Sequence
 from typing import ClassVar
 
-from ...compiler.analysis.kernel.accesses import Read, Summary
+from ...compiler.analysis.kernel.accesses import Summary
 from ...compiler.analysis.kernel.info import KernelInfo
 from ...compiler.analysis.program.dependences import extern_mutated
 from ...compiler.base.dataclass import dataclass
 from ...compiler.base.remarks import Remarks
-from ...compiler.index.facts import is_indirect
 from ...compiler.ir.defining import defining_op
 from ...compiler.ir.kernel import is_kernel, kernel_ties, string
 from ...compiler.ir.layout import TensorSpec
@@ -18,9 +17,6 @@ from ...compiler.mlir import ir
 from ..analysis_manager import Analyses, AnalysisManager
 from ..base.program import Program
 from ..pass_base import AnalysisPass, Count
-
-#: Bytes of memory that are read at once.
-_SECTOR = 32
 
 
 @dataclass(frozen=True)
@@ -41,20 +37,14 @@ class DuplicateCheap(AnalysisPass):
         %m1 = call @causal_mask(%o1)
         %b = call @where(%y, %m1, %q)
 
-    Cheap is a kernel without reductions, of at most ``max_weight`` issue slots per point, that asserts
-    nothing but that indices are in range, and reads
-
-    - no tensor, or one that has at most half the bytes of the result (a cast, a broadcast);
-    - or rows of at least 32 bytes at loaded indices, where the table and the indices together have at most
-      half the bytes of the result, or as many where all consumers are kernels (the ends of edges, of which a
-      graph has ten for each node): these rows come from the cache.
-
+    Cheap is a kernel without reductions and asserts, of at most ``max_weight`` issue slots per point, that
+    reads no tensor, or one tensor that has at most half the bytes of the result (a cast, a broadcast).
     Consumers that are not kernels (extern ops, views, the return) share the original; without any, it is the
     first kernel's.
 
-    Does not fire on a producer with one consumer, with several results, or that stores into anything but a
-    fresh ``fuse.empty``; where something may overwrite what it reads; nor where its result is overwritten
-    later: a copy would hold the contents of before.
+    Does not fire on a producer with one consumer, with several results, with loaded indices, or that stores
+    into anything but a fresh ``fuse.empty``; where something may overwrite what it reads; nor where its
+    result is overwritten later: a copy would hold the contents of before.
     """
 
     name: ClassVar[str] = "duplicate-cheap"
@@ -78,48 +68,31 @@ class DuplicateCheap(AnalysisPass):
             if name not in summaries:
                 summaries[name] = KernelInfo.of(kernel).summary
             summary = summaries[name]
-            users = readers.get(call.results[0], [])
-            alone = len({use.owner.operation for use in call.results[0].uses}) == len(users)
-            if summary is not None and self.is_cheap(program, call, summary, hints, alone):
-                _split(program, call, kernel, users, alone)
+            if summary is not None and self.is_cheap(program, call, summary, hints):
+                _split(program, call, kernel, readers.get(call.results[0], []))
 
-    def is_cheap(
-        self, program: Program, call: ir.Operation, summary: Summary, hints: dict[str, int], alone: bool
-    ) -> bool:
-        """Whether a copy of ``call`` costs less than loading its result.  ``alone``: only kernels read it."""
-        if len(call.results) != 1 or not summary.is_pointwise or summary.weight > self.max_weight:
-            return False
-        if summary.asserts and not _checks_indices_alone(program.callee(call)):
+    def is_cheap(self, program: Program, call: ir.Operation, summary: Summary, hints: dict[str, int]) -> bool:
+        """Whether a copy of ``call`` costs less than loading its result."""
+        if (
+            len(call.results) != 1
+            or not summary.is_pointwise
+            or summary.asserts
+            or summary.weight > self.max_weight
+        ):
             return False
         if defining_op(call.operands[summary.ties[0]], "fuse.empty") is None or not all(
             w.is_plain for w in summary.writes
         ):
             return False
-        looked_up = [r for r in summary.reads if r.indirect]
-        if (len(summary.reads) > 1 and not looked_up) or _changes(program, call.results[0]):
+        if len(summary.reads) > 1 or any(r.indirect for r in summary.reads):
             return False
-        if any(_row_bytes(r, call.operands[r.argument], hints) < _SECTOR for r in looked_up):
+        if _changes(program, call.results[0]):
             return False
-        sources = [call.operands[n] for n in dict.fromkeys(r.argument for r in summary.reads)]
-        if any(_is_written(program, source) for source in sources):
-            return False
-        times = 1 if looked_up and alone else 2
-        return times * sum(_bytes(s, hints) for s in sources) <= _bytes(call.results[0], hints)
-
-
-def _checks_indices_alone(kernel: ir.Operation) -> bool:
-    asserts = [op for op in kernel.regions[0].blocks[0].operations if op.operation.name == "cf.assert"]
-    return all("fuse.index_check" in op.attributes for op in asserts)
-
-
-def _row_bytes(read: Read, table: ir.Value, hints: dict[str, int]) -> int:
-    """Bytes that a read of a table takes side by side, behind its last loaded index."""
-    spec, elements = TensorSpec.of(table.type), 1
-    for coord, size in reversed(list(zip(read.coords, spec.sizes, strict=True))):
-        if any(is_indirect(name) for name in coord.symbols()):
-            break
-        elements *= estimate(size, hints)
-    return elements * spec.element_bytes if spec.is_contiguous else spec.element_bytes
+        for read in summary.reads:
+            source = call.operands[read.argument]
+            if _is_written(program, source) or 2 * _bytes(source, hints) > _bytes(call.results[0], hints):
+                return False
+        return True
 
 
 def _is_written(program: Program, value: ir.Value) -> bool:
@@ -166,12 +139,11 @@ def _bytes(value: ir.Value, hints: dict[str, int]) -> int:
     return estimate(spec.numel, hints) * spec.element_bytes
 
 
-def _split(
-    program: Program, call: ir.Operation, kernel: ir.Operation, users: Sequence[ir.Operation], alone: bool
-) -> None:
-    """``users``: the calls of kernels that read the result, in order; ``alone``: nothing else does."""
+def _split(program: Program, call: ir.Operation, kernel: ir.Operation, users: Sequence[ir.Operation]) -> None:
+    """``users``: the calls of kernels that read the result, in order."""
+    others = len({use.owner.operation for use in call.results[0].uses}) > len(users)
     (tie,) = ir.DenseI64ArrayAttr(kernel.attributes["fuse.ties"])
-    for user in users[1:] if alone else users:
+    for user in users if others else users[1:]:
         here = ir.InsertionPoint(user)
         empty = call.operands[tie].owner.operation.clone(here)
         copy = call.clone(here)

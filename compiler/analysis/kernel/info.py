@@ -16,7 +16,7 @@ from dataclasses import field
 
 from ...base.dataclass import dataclass
 from ...cost.slots import slots_beside_products
-from ...ir.kernel import code_of, is_tiled
+from ...ir.kernel import ASSERTS, INDEX_CHECK, code_of, is_tiled
 from ...mlir import ir
 from .accesses import Summary
 
@@ -30,7 +30,8 @@ class BodyOps:
 
     names: of each.  needs: of each, itself and all that it depends on, as bits.  loads: by operation, the
     argument that it loads.  lookups: those that load at a computed index.  returned: by result, what stores
-    it.  slots: issue slots of each point beside a product (``slots_beside_products``).
+    it.  slots: issue slots of each point beside a product (``slots_beside_products``).  checks_indices_alone:
+    it asserts nothing but that indices are in range.
     """
 
     names: tuple[str, ...] = ()
@@ -39,12 +40,14 @@ class BodyOps:
     lookups: frozenset[int] = frozenset()
     returned: tuple[int, ...] = ()
     slots: int = 0
+    checks_indices_alone: bool = True
 
     @staticmethod
     def of(kernel: ir.Operation) -> "BodyOps":
         """Reads a kernel function."""
         names, needs, returned = list[str](), list[int](), tuple[int, ...]()
         loads, lookups, made, issued = dict[int, int](), set[int](), dict[ir.Value, int](), 0
+        indices_alone = True
         for number, op in enumerate(o.operation for o in kernel.regions[0].blocks[0].operations):
             operands, name = list(op.operands), op.name
             mask = 1 << number
@@ -60,18 +63,22 @@ class BodyOps:
                     lookups.add(number)
             elif name == "func.return":
                 returned = tuple(made.get(value, number) for value in operands)
+            elif name in ASSERTS:
+                indices_alone = indices_alone and INDEX_CHECK in op.attributes
             else:
                 issued += slots_of(op)
-        return BodyOps(tuple(names), tuple(needs), loads, frozenset(lookups), returned, issued)
+        found = tuple(names), tuple(needs), loads, frozenset(lookups), returned, issued
+        return BodyOps(*found, checks_indices_alone=indices_alone)
 
     @property
     def looks_up(self) -> bool:
         """Whether something is loaded at a computed index."""
         return bool(self.lookups)
 
-    def looks_up_for(self, result: int) -> bool:
-        """Whether something that runs for one result is loaded at a computed index."""
-        return any(self.needs[self.returned[result]] >> number & 1 for number in self.lookups)
+    def tables(self, result: int) -> set[int]:
+        """The arguments of which something that runs for one result is loaded at a computed index."""
+        mask = self.needs[self.returned[result]]
+        return {self.loads[number] for number in self.lookups if mask >> number & 1}
 
     def needed(self, result: int) -> tuple[Counter[str], list[int]]:
         """What runs for one result: how many ops of each name, and the numbers of the loaded arguments."""

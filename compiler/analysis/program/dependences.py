@@ -27,16 +27,13 @@ from typing import Literal, NamedTuple
 
 from ...base.dataclass import dataclass
 from ...ir.dialects import fuse
-from ...ir.kernel import is_kernel, is_tiled, kernel_ties, string
+from ...ir.kernel import ASSERTS, is_kernel, is_tiled, kernel_ties, string
 from ...ir.storage import aliased_operands, functions_of
 from ...mlir import ir
 from ..cost.collectives import WAIT, is_start
 
 Strength = Literal["exact", "whole", "order"]
 Reason = Literal["data", "size", "war", "waw", "raw", "token", "effect", "wait"]
-
-#: Operations that stop or change the program besides their results.
-ASSERTS = ("fuse.device_assert", "cf.assert")
 
 
 class Edge(NamedTuple):

@@ -11,7 +11,7 @@ from ...base.dataclass import dataclass
 from ...index import Expr, const, offset, simplify, solve
 from ...ir.contractions import PRODUCTS
 from ...ir.defining import is_true
-from ...ir.kernel import Access, Kernel, over, string
+from ...ir.kernel import ASSERTS, Access, Kernel, over, string
 from ...mlir import ir
 from ..user_kernel.coordinates import Coordinates
 from ..user_kernel.coverage import Coverage, Store, coverage
@@ -26,7 +26,6 @@ _REDUCTIONS = (
     "fuse.online_softmax",
     "fuse.online_expectation",
 )
-_ASSERTS = ("fuse.device_assert", "cf.assert")
 
 
 @dataclass(frozen=True)
@@ -78,7 +77,7 @@ def plan_epilogue(writer: UserWriter, reader: Kernel, read: Mapping[int, int]) -
 
 def _require_scalar_form(reader: Kernel) -> None:
     names = {op.operation.name for op in reader.func.regions[0].blocks[0].operations}
-    if names & set(_ASSERTS):
+    if names & set(ASSERTS):
         raise EpilogueRefused("assert", "it asserts")
     if names & {*PRODUCTS, "fuse.scan"}:
         raise EpilogueRefused("reduction", "it has a scan or a product, which need more than one tile")

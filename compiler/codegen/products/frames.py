@@ -13,10 +13,10 @@ from collections.abc import Mapping
 from ...analysis.kernel.concatenation import Pieces
 from ...base.dataclass import dataclass
 from ...ir.contractions import ONLINE_DOT, PRODUCTS
-from ...ir.kernel import REDUCTIONS
+from ...ir.kernel import ASSERTS, REDUCTIONS
 from ...ir.tile import Tile
 from ...mlir import ir
-from ..tile_plan import ASSERTS, STORES, KernelPlan, TilingError
+from ..tile_plan import STORES, KernelPlan, TilingError
 
 #: Axes of a tile with more than one point in a block, in the order of the tile's shape.
 Frame = tuple[int, ...]

@@ -343,6 +343,203 @@ module attributes {fuse.device = "cpu"} {
 
 // -----
 
+// Rows of 64 bytes are looked up by both sums, in a table that has fewer bytes. What the kernel stores beside them is no
+// new tensor, and stays with it, as does the check of the indices.
+// CHECK-LABEL: func.func @main(
+// CHECK: call @looked_up(
+// CHECK: %[[A:.*]] = call @looked_up_{{[0-9]}}({{.*}}) {fuse.group = 0 : i64}
+// CHECK-NEXT: call @rows(%[[A]], %{{.*}}) {fuse.group = 0 : i64}
+// CHECK: %[[B:.*]] = call @looked_up_{{[0-9]}}({{.*}}) {fuse.group = 1 : i64}
+// CHECK-NEXT: call @columns(%[[B]], %{{.*}}) {fuse.group = 1 : i64}
+// MERGED-LABEL: func.func @main(
+// MERGED: call @looked_up
+module attributes {fuse.device = "cpu"} {
+  func.func @main(%t: tensor<64x16xf32>, %i: tensor<640xi64>, %m: tensor<64xf32>) -> (tensor<640xf32>, tensor<16xf32>, tensor<64xf32>) {
+    %o = "fuse.empty"() {syms = []} : () -> tensor<640x16xf32>
+    %p = "fuse.empty"() {syms = []} : () -> tensor<640xf32>
+    %q = "fuse.empty"() {syms = []} : () -> tensor<16xf32>
+    %s:2 = call @looked_up(%t, %i, %o, %m) : (tensor<64x16xf32>, tensor<640xi64>, tensor<640x16xf32>, tensor<64xf32>) -> (tensor<640x16xf32>, tensor<64xf32>)
+    %c = call @rows(%s#0, %p) : (tensor<640x16xf32>, tensor<640xf32>) -> tensor<640xf32>
+    %d = call @columns(%s#0, %q) : (tensor<640x16xf32>, tensor<16xf32>) -> tensor<16xf32>
+    return %c, %d, %s#1 : tensor<640xf32>, tensor<16xf32>, tensor<64xf32>
+  }
+  func.func private @looked_up(%t: tensor<64x16xf32>, %i: tensor<640xi64>, %o: tensor<640x16xf32>, %m: tensor<64xf32>) -> (tensor<640x16xf32>, tensor<64xf32>) attributes {fuse.kernel, fuse.dims = {d0 = "640", d1 = "16"}, fuse.ties = array<i64: 2, 3>} {
+    %true = arith.constant true
+    %zero = arith.constant 0.0 : f32
+    %none = arith.constant 0 : i64
+    %many = arith.constant 64 : i64
+    %at = "fuse.load"(%i, %true, %none) {at = ["d0"]} : (tensor<640xi64>, i1, i64) -> i64
+    %inside = arith.cmpi ult, %at, %many : i64
+    cf.assert %inside, "index out of range" {fuse.index_check}
+    %v = "fuse.load"(%t, %inside, %zero, %at) {at = ["i0", "d1"]} : (tensor<64x16xf32>, i1, f32, i64) -> f32
+    %r = "fuse.store"(%o, %v, %true) {at = ["d0", "d1"], mode = "set"} : (tensor<640x16xf32>, f32, i1) -> tensor<640x16xf32>
+    %n = "fuse.store"(%m, %v, %inside, %at) {at = ["i0"], mode = "max"} : (tensor<64xf32>, f32, i1, i64) -> tensor<64xf32>
+    return %r, %n : tensor<640x16xf32>, tensor<64xf32>
+  }
+  func.func private @rows(%x: tensor<640x16xf32>, %o: tensor<640xf32>) -> tensor<640xf32> attributes {fuse.kernel, fuse.dims = {d0 = "640", d1 = "16"}, fuse.ties = array<i64: 1>} {
+    %true = arith.constant true
+    %zero = arith.constant 0.0 : f32
+    %v = "fuse.load"(%x, %true, %zero) {at = ["d0", "d1"]} : (tensor<640x16xf32>, i1, f32) -> f32
+    %s = "fuse.reduce"(%v) {kind = "sum", over = ["d1"]} : (f32) -> f32
+    %out = "fuse.store"(%o, %s, %true) {at = ["d0"], mode = "set"} : (tensor<640xf32>, f32, i1) -> tensor<640xf32>
+    return %out : tensor<640xf32>
+  }
+  func.func private @columns(%x: tensor<640x16xf32>, %o: tensor<16xf32>) -> tensor<16xf32> attributes {fuse.kernel, fuse.dims = {d0 = "640", d1 = "16"}, fuse.ties = array<i64: 1>} {
+    %true = arith.constant true
+    %zero = arith.constant 0.0 : f32
+    %v = "fuse.load"(%x, %true, %zero) {at = ["d0", "d1"]} : (tensor<640x16xf32>, i1, f32) -> f32
+    %s = "fuse.reduce"(%v) {kind = "sum", over = ["d0"]} : (f32) -> f32
+    %out = "fuse.store"(%o, %s, %true) {at = ["d1"], mode = "set"} : (tensor<16xf32>, f32, i1) -> tensor<16xf32>
+    return %out : tensor<16xf32>
+  }
+}
+
+// -----
+
+// Must not fire: rows of 8 bytes take 32 of memory each time.
+// CHECK-LABEL: func.func @main(
+// CHECK-COUNT-1: call @looked_up(
+// CHECK-NOT: call @looked_up
+// CHECK: return
+module attributes {fuse.device = "cpu"} {
+  func.func @main(%t: tensor<64x2xf32>, %i: tensor<640xi64>, %m: tensor<64xf32>) -> (tensor<640xf32>, tensor<2xf32>, tensor<64xf32>) {
+    %o = "fuse.empty"() {syms = []} : () -> tensor<640x2xf32>
+    %p = "fuse.empty"() {syms = []} : () -> tensor<640xf32>
+    %q = "fuse.empty"() {syms = []} : () -> tensor<2xf32>
+    %s:2 = call @looked_up(%t, %i, %o, %m) : (tensor<64x2xf32>, tensor<640xi64>, tensor<640x2xf32>, tensor<64xf32>) -> (tensor<640x2xf32>, tensor<64xf32>)
+    %c = call @rows(%s#0, %p) : (tensor<640x2xf32>, tensor<640xf32>) -> tensor<640xf32>
+    %d = call @columns(%s#0, %q) : (tensor<640x2xf32>, tensor<2xf32>) -> tensor<2xf32>
+    return %c, %d, %s#1 : tensor<640xf32>, tensor<2xf32>, tensor<64xf32>
+  }
+  func.func private @looked_up(%t: tensor<64x2xf32>, %i: tensor<640xi64>, %o: tensor<640x2xf32>, %m: tensor<64xf32>) -> (tensor<640x2xf32>, tensor<64xf32>) attributes {fuse.kernel, fuse.dims = {d0 = "640", d1 = "2"}, fuse.ties = array<i64: 2, 3>} {
+    %true = arith.constant true
+    %zero = arith.constant 0.0 : f32
+    %none = arith.constant 0 : i64
+    %many = arith.constant 64 : i64
+    %at = "fuse.load"(%i, %true, %none) {at = ["d0"]} : (tensor<640xi64>, i1, i64) -> i64
+    %inside = arith.cmpi ult, %at, %many : i64
+    cf.assert %inside, "index out of range" {fuse.index_check}
+    %v = "fuse.load"(%t, %inside, %zero, %at) {at = ["i0", "d1"]} : (tensor<64x2xf32>, i1, f32, i64) -> f32
+    %r = "fuse.store"(%o, %v, %true) {at = ["d0", "d1"], mode = "set"} : (tensor<640x2xf32>, f32, i1) -> tensor<640x2xf32>
+    %n = "fuse.store"(%m, %v, %inside, %at) {at = ["i0"], mode = "max"} : (tensor<64xf32>, f32, i1, i64) -> tensor<64xf32>
+    return %r, %n : tensor<640x2xf32>, tensor<64xf32>
+  }
+  func.func private @rows(%x: tensor<640x2xf32>, %o: tensor<640xf32>) -> tensor<640xf32> attributes {fuse.kernel, fuse.dims = {d0 = "640", d1 = "2"}, fuse.ties = array<i64: 1>} {
+    %true = arith.constant true
+    %zero = arith.constant 0.0 : f32
+    %v = "fuse.load"(%x, %true, %zero) {at = ["d0", "d1"]} : (tensor<640x2xf32>, i1, f32) -> f32
+    %s = "fuse.reduce"(%v) {kind = "sum", over = ["d1"]} : (f32) -> f32
+    %out = "fuse.store"(%o, %s, %true) {at = ["d0"], mode = "set"} : (tensor<640xf32>, f32, i1) -> tensor<640xf32>
+    return %out : tensor<640xf32>
+  }
+  func.func private @columns(%x: tensor<640x2xf32>, %o: tensor<2xf32>) -> tensor<2xf32> attributes {fuse.kernel, fuse.dims = {d0 = "640", d1 = "2"}, fuse.ties = array<i64: 1>} {
+    %true = arith.constant true
+    %zero = arith.constant 0.0 : f32
+    %v = "fuse.load"(%x, %true, %zero) {at = ["d0", "d1"]} : (tensor<640x2xf32>, i1, f32) -> f32
+    %s = "fuse.reduce"(%v) {kind = "sum", over = ["d0"]} : (f32) -> f32
+    %out = "fuse.store"(%o, %s, %true) {at = ["d1"], mode = "set"} : (tensor<2xf32>, f32, i1) -> tensor<2xf32>
+    return %out : tensor<2xf32>
+  }
+}
+
+// -----
+
+// Must not fire: the table has more bytes than the rows.
+// CHECK-LABEL: func.func @main(
+// CHECK-COUNT-1: call @looked_up(
+// CHECK-NOT: call @looked_up
+// CHECK: return
+module attributes {fuse.device = "cpu"} {
+  func.func @main(%t: tensor<6400x16xf32>, %i: tensor<640xi64>, %m: tensor<6400xf32>) -> (tensor<640xf32>, tensor<16xf32>, tensor<6400xf32>) {
+    %o = "fuse.empty"() {syms = []} : () -> tensor<640x16xf32>
+    %p = "fuse.empty"() {syms = []} : () -> tensor<640xf32>
+    %q = "fuse.empty"() {syms = []} : () -> tensor<16xf32>
+    %s:2 = call @looked_up(%t, %i, %o, %m) : (tensor<6400x16xf32>, tensor<640xi64>, tensor<640x16xf32>, tensor<6400xf32>) -> (tensor<640x16xf32>, tensor<6400xf32>)
+    %c = call @rows(%s#0, %p) : (tensor<640x16xf32>, tensor<640xf32>) -> tensor<640xf32>
+    %d = call @columns(%s#0, %q) : (tensor<640x16xf32>, tensor<16xf32>) -> tensor<16xf32>
+    return %c, %d, %s#1 : tensor<640xf32>, tensor<16xf32>, tensor<6400xf32>
+  }
+  func.func private @looked_up(%t: tensor<6400x16xf32>, %i: tensor<640xi64>, %o: tensor<640x16xf32>, %m: tensor<6400xf32>) -> (tensor<640x16xf32>, tensor<6400xf32>) attributes {fuse.kernel, fuse.dims = {d0 = "640", d1 = "16"}, fuse.ties = array<i64: 2, 3>} {
+    %true = arith.constant true
+    %zero = arith.constant 0.0 : f32
+    %none = arith.constant 0 : i64
+    %many = arith.constant 6400 : i64
+    %at = "fuse.load"(%i, %true, %none) {at = ["d0"]} : (tensor<640xi64>, i1, i64) -> i64
+    %inside = arith.cmpi ult, %at, %many : i64
+    cf.assert %inside, "index out of range" {fuse.index_check}
+    %v = "fuse.load"(%t, %inside, %zero, %at) {at = ["i0", "d1"]} : (tensor<6400x16xf32>, i1, f32, i64) -> f32
+    %r = "fuse.store"(%o, %v, %true) {at = ["d0", "d1"], mode = "set"} : (tensor<640x16xf32>, f32, i1) -> tensor<640x16xf32>
+    %n = "fuse.store"(%m, %v, %inside, %at) {at = ["i0"], mode = "max"} : (tensor<6400xf32>, f32, i1, i64) -> tensor<6400xf32>
+    return %r, %n : tensor<640x16xf32>, tensor<6400xf32>
+  }
+  func.func private @rows(%x: tensor<640x16xf32>, %o: tensor<640xf32>) -> tensor<640xf32> attributes {fuse.kernel, fuse.dims = {d0 = "640", d1 = "16"}, fuse.ties = array<i64: 1>} {
+    %true = arith.constant true
+    %zero = arith.constant 0.0 : f32
+    %v = "fuse.load"(%x, %true, %zero) {at = ["d0", "d1"]} : (tensor<640x16xf32>, i1, f32) -> f32
+    %s = "fuse.reduce"(%v) {kind = "sum", over = ["d1"]} : (f32) -> f32
+    %out = "fuse.store"(%o, %s, %true) {at = ["d0"], mode = "set"} : (tensor<640xf32>, f32, i1) -> tensor<640xf32>
+    return %out : tensor<640xf32>
+  }
+  func.func private @columns(%x: tensor<640x16xf32>, %o: tensor<16xf32>) -> tensor<16xf32> attributes {fuse.kernel, fuse.dims = {d0 = "640", d1 = "16"}, fuse.ties = array<i64: 1>} {
+    %true = arith.constant true
+    %zero = arith.constant 0.0 : f32
+    %v = "fuse.load"(%x, %true, %zero) {at = ["d0", "d1"]} : (tensor<640x16xf32>, i1, f32) -> f32
+    %s = "fuse.reduce"(%v) {kind = "sum", over = ["d0"]} : (f32) -> f32
+    %out = "fuse.store"(%o, %s, %true) {at = ["d1"], mode = "set"} : (tensor<16xf32>, f32, i1) -> tensor<16xf32>
+    return %out : tensor<16xf32>
+  }
+}
+
+// -----
+
+// Must not fire: a copy would look up without what the program asserts.
+// CHECK-LABEL: func.func @main(
+// CHECK-COUNT-1: call @looked_up(
+// CHECK-NOT: call @looked_up
+// CHECK: return
+module attributes {fuse.device = "cpu"} {
+  func.func @main(%t: tensor<64x16xf32>, %i: tensor<640xi64>, %m: tensor<64xf32>) -> (tensor<640xf32>, tensor<16xf32>, tensor<64xf32>) {
+    %o = "fuse.empty"() {syms = []} : () -> tensor<640x16xf32>
+    %p = "fuse.empty"() {syms = []} : () -> tensor<640xf32>
+    %q = "fuse.empty"() {syms = []} : () -> tensor<16xf32>
+    %s:2 = call @looked_up(%t, %i, %o, %m) : (tensor<64x16xf32>, tensor<640xi64>, tensor<640x16xf32>, tensor<64xf32>) -> (tensor<640x16xf32>, tensor<64xf32>)
+    %c = call @rows(%s#0, %p) : (tensor<640x16xf32>, tensor<640xf32>) -> tensor<640xf32>
+    %d = call @columns(%s#0, %q) : (tensor<640x16xf32>, tensor<16xf32>) -> tensor<16xf32>
+    return %c, %d, %s#1 : tensor<640xf32>, tensor<16xf32>, tensor<64xf32>
+  }
+  func.func private @looked_up(%t: tensor<64x16xf32>, %i: tensor<640xi64>, %o: tensor<640x16xf32>, %m: tensor<64xf32>) -> (tensor<640x16xf32>, tensor<64xf32>) attributes {fuse.kernel, fuse.dims = {d0 = "640", d1 = "16"}, fuse.ties = array<i64: 2, 3>} {
+    %true = arith.constant true
+    %zero = arith.constant 0.0 : f32
+    %none = arith.constant 0 : i64
+    %many = arith.constant 64 : i64
+    %at = "fuse.load"(%i, %true, %none) {at = ["d0"]} : (tensor<640xi64>, i1, i64) -> i64
+    %inside = arith.cmpi ult, %at, %many : i64
+    cf.assert %inside, "index out of range"
+    %v = "fuse.load"(%t, %inside, %zero, %at) {at = ["i0", "d1"]} : (tensor<64x16xf32>, i1, f32, i64) -> f32
+    %r = "fuse.store"(%o, %v, %true) {at = ["d0", "d1"], mode = "set"} : (tensor<640x16xf32>, f32, i1) -> tensor<640x16xf32>
+    %n = "fuse.store"(%m, %v, %inside, %at) {at = ["i0"], mode = "max"} : (tensor<64xf32>, f32, i1, i64) -> tensor<64xf32>
+    return %r, %n : tensor<640x16xf32>, tensor<64xf32>
+  }
+  func.func private @rows(%x: tensor<640x16xf32>, %o: tensor<640xf32>) -> tensor<640xf32> attributes {fuse.kernel, fuse.dims = {d0 = "640", d1 = "16"}, fuse.ties = array<i64: 1>} {
+    %true = arith.constant true
+    %zero = arith.constant 0.0 : f32
+    %v = "fuse.load"(%x, %true, %zero) {at = ["d0", "d1"]} : (tensor<640x16xf32>, i1, f32) -> f32
+    %s = "fuse.reduce"(%v) {kind = "sum", over = ["d1"]} : (f32) -> f32
+    %out = "fuse.store"(%o, %s, %true) {at = ["d0"], mode = "set"} : (tensor<640xf32>, f32, i1) -> tensor<640xf32>
+    return %out : tensor<640xf32>
+  }
+  func.func private @columns(%x: tensor<640x16xf32>, %o: tensor<16xf32>) -> tensor<16xf32> attributes {fuse.kernel, fuse.dims = {d0 = "640", d1 = "16"}, fuse.ties = array<i64: 1>} {
+    %true = arith.constant true
+    %zero = arith.constant 0.0 : f32
+    %v = "fuse.load"(%x, %true, %zero) {at = ["d0", "d1"]} : (tensor<640x16xf32>, i1, f32) -> f32
+    %s = "fuse.reduce"(%v) {kind = "sum", over = ["d0"]} : (f32) -> f32
+    %out = "fuse.store"(%o, %s, %true) {at = ["d1"], mode = "set"} : (tensor<16xf32>, f32, i1) -> tensor<16xf32>
+    return %out : tensor<16xf32>
+  }
+}
+
+// -----
+
 // Bad input: there is nothing to schedule.
 // expected-error @+1 {{the module has no function @main}}
 module attributes {fuse.device = "cpu"} {
