@@ -35,10 +35,11 @@ _PRODUCT_POINTS = 512
 #: slices write and a kernel reads.
 _COLUMNS, _TIMES_SUMS = 128, 4
 #: Programs for each multiprocessor that a split of a cascade aims at: where its factors are loaded, and where
-#: they are computed of what is loaded, which a program waits for.  On an H200, one query of 32 heads that
-#: share 8: 32768 keys of 128 in bfloat16 take 49 us with two and 53 with four, 16 sequences of 8192 keys in
-#: bytes, with scales, 244 with one and 125 with four.
-_LOADED, _COMPUTED = 2, 4
+#: they are computed of what is loaded, or lie where a table says, which a program waits for.  On an H200, one
+#: query of 32 heads that share 8: 32768 keys of 128 in bfloat16 take 49 us with two and 53 with four, 16
+#: sequences of 8192 keys in bytes, with scales, 244 with one and 125 with four, in pages of bfloat16 275 with
+#: one.
+_LOADED, _WAITING = 2, 4
 #: Rows that are enough to be shared by all programs, when rows and columns are reduced together.
 _ENOUGH = 256
 
@@ -88,7 +89,7 @@ def plan_slices(shape: KernelShape, hardware: Hardware) -> Slicing | NotSliced |
     points, walks = shape.points(crossed), _walks(shape, crossed)
     if cascade is not None:
         least = max(_COLUMNS, _TIMES_SUMS * cascade.sum_bytes // max(1, cascade.column_bytes))
-        aim = _COMPUTED if cascade.computed else _LOADED
+        aim = _WAITING if cascade.waits else _LOADED
         wanted = min(aim * hardware.sm_count // programs, points // least)
     elif products:
         wanted = min(hardware.sm_count // programs, points // _PRODUCT_POINTS)
@@ -133,13 +134,13 @@ def plan_slices(shape: KernelShape, hardware: Hardware) -> Slicing | NotSliced |
 class _Cascade:
     """A kernel that goes through columns, which a softmax weighs: their dims, the outermost first, so that a
     slice has columns in a row.  Bytes of all that is read for one column, and of the sums of one slice,
-    written and read.  ``computed``: whether factors are computed of what is loaded.
+    written and read.  ``waits``: whether factors are computed of what is loaded, or lie where a table says.
     """
 
     columns: tuple[str, ...]
     column_bytes: int
     sum_bytes: int
-    computed: bool
+    waits: bool
 
 
 def _cascade(shape: KernelShape) -> _Cascade | None:
@@ -153,8 +154,9 @@ def _cascade(shape: KernelShape) -> _Cascade | None:
     outer = (shape.points(tuple(dims - {*columns})) * shape.element_bytes(a) for a, dims in read)
     sums = sum(shape.points(tuple(kernel.value_dims[v])) for v in found[0].results)
     factors = {v for op in kernel.products for v in op.operands} - {found[0].operands[0]}
-    computed = any(defining_op(v, "fuse.load") is None for v in factors)
-    return _Cascade(columns, sum(outer), 2 * ELEMENT_BYTES["f32"] * sums, computed)
+    loads = [defining_op(v, "fuse.load") for v in factors]
+    waits = any(load is None for load in loads) or any(a.indices for a in kernel.loads if a.op in loads)
+    return _Cascade(columns, sum(outer), 2 * ELEMENT_BYTES["f32"] * sums, waits)
 
 
 def _walks(shape: KernelShape, crossed: tuple[str, ...]) -> bool:

@@ -74,3 +74,32 @@ module attributes {fuse.device = "cuda:0"} {
     return %r : tensor<2x16x64xf32>
   }
 }
+
+// -----
+
+// Pages that a table names are waited for, so there are twice the programs.  A slice has whole pages.
+// SAID: passed: split-reductions: split, slices=16, programs=32: the reductions of @paged over d2 run in slices
+// CHECK-LABEL: func.func @main
+// CHECK: call @paged_slices(
+// CHECK: func.func private @paged_slices({{.*}}fuse.dims = {d0 = "32", d1 = "64", d2 = "4", d3 = "64", d4 = "64", d5 = "1", d6 = "16"}
+module attributes {fuse.device = "cuda:0"} {
+  func.func @main(%q: tensor<32x1x64xbf16>, %k: tensor<2048x64x64xbf16>, %v: tensor<2048x64x64xbf16>, %t: tensor<32x64xi64>) -> tensor<32x64xf32> {
+    %e = "fuse.empty"() {syms = []} : () -> tensor<32x64xf32>
+    %o = call @paged(%q, %k, %v, %t, %e) : (tensor<32x1x64xbf16>, tensor<2048x64x64xbf16>, tensor<2048x64x64xbf16>, tensor<32x64xi64>, tensor<32x64xf32>) -> tensor<32x64xf32>
+    return %o : tensor<32x64xf32>
+  }
+  func.func private @paged(%q: tensor<32x1x64xbf16>, %k: tensor<2048x64x64xbf16>, %v: tensor<2048x64x64xbf16>, %t: tensor<32x64xi64>, %e: tensor<32x64xf32>) -> tensor<32x64xf32> attributes {fuse.kernel, fuse.looped, fuse.dims = {d0 = "32", d1 = "64", d2 = "64", d3 = "64", d4 = "64"}, fuse.ties = array<i64: 4>} {
+    %true = arith.constant true
+    %none = arith.constant 0 : i64
+    %zero = arith.constant 0.0 : bf16
+    %page = "fuse.load"(%t, %true, %none) {at = ["d0", "d2"]} : (tensor<32x64xi64>, i1, i64) -> i64
+    %a = "fuse.load"(%q, %true, %zero) {at = ["d0", "0", "d3"]} : (tensor<32x1x64xbf16>, i1, bf16) -> bf16
+    %b = "fuse.load"(%k, %true, %zero, %page) {at = ["i0", "d4", "d3"]} : (tensor<2048x64x64xbf16>, i1, bf16, i64) -> bf16
+    %s = "fuse.dot"(%a, %b) {over = ["d3"]} : (bf16, bf16) -> f32
+    %c = "fuse.load"(%v, %true, %zero, %page) {at = ["i0", "d4", "d1"]} : (tensor<2048x64x64xbf16>, i1, bf16, i64) -> bf16
+    %o, %m, %l = "fuse.online_dot"(%s, %c) {over = ["d2", "d4"]} : (f32, bf16) -> (f32, f32, f32)
+    %p = arith.divf %o, %l : f32
+    %r = "fuse.store"(%e, %p, %true) {at = ["d0", "d1"], mode = "set"} : (tensor<32x64xf32>, f32, i1) -> tensor<32x64xf32>
+    return %r : tensor<32x64xf32>
+  }
+}
