@@ -99,6 +99,7 @@ FAMILIES: tuple[TilingFamily[Any], ...] = (
             TilingRule("small-matrices", column_rules.small_matrices),
             TilingRule("column-resident", column_rules.column_resident),
             TilingRule("scanned-column", column_rules.scanned_column),
+            TilingRule("scan-looped", column_rules.scan_looped),
             TilingRule("column-looped", column_rules.column_looped),
         ),
     ),

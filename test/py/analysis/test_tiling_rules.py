@@ -15,6 +15,8 @@ from rule_cases import (
     COLUMNS,
     COPY,
     COUNTED,
+    FORWARD,
+    FORWARD_OF_MANY,
     GROUPS,
     HEADS,
     LOAD,
@@ -146,10 +148,16 @@ KERNELS = {
     ),
     "column-resident": (matrix(16, 4096, CENTRED), "d0 resident 16, d1 grid 32; 2 warps, 1 stages"),
     "scanned-column": (matrix(4096, 64, scans("d0")), "d1 grid 1, d0 resident 4096; 16 warps, 1 stages"),
+    "scan-looped": (matrix(4096, 64, FORWARD), "d0 looped 128, d1 grid 16; 4 warps, 1 stages"),
     "column-looped": (matrix(4096, 4096, COLUMNS), "d0 looped 64, d1 grid 32; 8 warps, 1 stages"),
 }
 #: Further kernels: rule, kernel, tile.
 MORE = {
+    "many values beside a running sum": (
+        "scan-looped",
+        matrix(4096, 64, FORWARD_OF_MANY),
+        "d0 looped 64, d1 grid 16; 4 warps, 1 stages",
+    ),
     "a row of many elements a thread that is not searched": (
         "row-resident",
         matrix(4096, 16384, MAXIMA),

@@ -46,9 +46,16 @@ def scans(over):
     return LOAD + both + "%q = arith.addf %f, %g : f32\nstore q -> o[d0, d1]"
 
 
+#: A running sum down the columns.
+FORWARD = LOAD + SCAN.format("f", "d0", "false") + "store f -> o[d0, d1]"
+
 #: 20 values that live at once, and their sum.
 MANY = "".join(f"%z{n} = arith.mulf %{f'z{n - 1}' if n else 'v'}, %v : f32\n" for n in range(20))
 SUM = "".join(f"%y{n} = arith.addf %{f'y{n - 1}' if n else 'm'}, %z{n} : f32\n" for n in range(20))
+
+
+#: A running sum down the columns, while these 20 values live.
+FORWARD_OF_MANY = LOAD + MANY + SCAN.format("m", "d0", "false") + SUM + "store y19 -> o[d0, d1]"
 
 
 def dynamic(dim, body):
