@@ -14,8 +14,6 @@ from ..compiler.base.options import DEFAULT_ROUNDING, Collectives, Products, Rou
 from .collectives.bucket_collectives import BucketCollectives
 from .collectives.overlap_collectives import OverlapCollectives
 from .fusion.fuse_horizontal import FuseHorizontal
-from .fusion.fuse_user_epilogues import FuseUserEpilogues
-from .fusion.fuse_user_prologues import FuseUserPrologues
 from .fusion.fuse_vertical import FuseVertical
 from .fusion.materialize_fusion import MaterializeFusion
 from .fusion.recompute_producers import RecomputeProducers
@@ -57,6 +55,8 @@ from .tiling.autotune_tiling import AutotuneTiling
 from .tiling.choose_tiling import ChooseTiling
 from .tiling.combine_launches import CombineLaunches
 from .tiling.lower_to_tt import LowerToTt
+from .user_fusion.fuse_user_epilogues import FuseUserEpilogues
+from .user_fusion.fuse_user_prologues import FuseUserPrologues
 
 #: Levels of the IR, in order; a pipeline "to" a level ends with a module of that level.
 LEVELS = ("graph", "scheduled", "tiled", "planned")

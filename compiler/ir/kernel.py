@@ -76,7 +76,7 @@ def further_configurations(op: ir.Operation) -> tuple[str, ...]:
 
 def takes_others(op: ir.Operation) -> bool:
     """Whether a kernel is a user's that others may be fused with, on its own: one with further configurations
-    is fused with all of them together (``passes/fusion/configurations.py``).  One without ``fuse.tile``
+    is fused with all of them together (``passes/user_fusion/configurations.py``).  One without ``fuse.tile``
     says nothing of its warps, and takes none.
     """
     known = is_users(op) and is_kernel(op) and "fuse.tile" in op.attributes

@@ -11,7 +11,7 @@ from ...compiler.analysis.fusion.measured import PairKeys
 from ...compiler.analysis.fusion.rules import Candidate, judge
 from ...compiler.analysis.fusion.score import Gain
 from ...compiler.analysis.kernel.accesses import Read, Summary
-from ...compiler.analysis.kernel.info import KernelInfo
+from ...compiler.analysis.kernel.info import BodyOps, KernelInfo
 from ...compiler.base.dataclass import dataclass
 from ...compiler.base.remarks import Remarks
 from ...compiler.cost.hardware import Hardware
@@ -167,6 +167,7 @@ class _Uses:
         self.writers: dict[int, list[int]] = {}
         self.last: dict[int, int] = {}
         self.changing: set[int] = set()  #: storages that an extern op writes to
+        self._bodies: dict[str, BodyOps] = {}
         roots = graph.deps.roots
         for node in graph.deps.nodes:
             for value in (*node.destinations, *node.mutated):
@@ -196,7 +197,9 @@ class _Uses:
         if deps.roots[value] in self.changing:  # what it holds later is not what the producer computes
             return None
         assert made.callee is not None, "a kernel"
-        body = KernelInfo.of(made.callee).body
+        if made.name not in self._bodies:
+            self._bodies[made.name] = KernelInfo.of(made.callee).body
+        body = self._bodies[made.name]
         tables = body.tables(result)
         if summary.asserts and not body.checks_indices_alone and (len(made.results) == 1 or tables):
             return None

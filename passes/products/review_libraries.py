@@ -1,11 +1,11 @@
 """``review-libraries``: whether products that became kernels stay that, now that groups are known."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import ClassVar, Literal
 
 from ...compiler.analysis.contraction.kernel_or_call import Review, Timed
 from ...compiler.analysis.contraction.product import Product
-from ...compiler.analysis.contraction.surroundings import GroupSurroundings
+from ...compiler.analysis.contraction.surroundings import GroupSurroundings, Surroundings
 from ...compiler.analysis.fusion.graph import GroupGraph
 from ...compiler.analysis.fusion.measured import Measurement, PairKeys
 from ...compiler.analysis.program.provenance import comes_from, node_names
@@ -116,9 +116,10 @@ class ReviewLibraries(AnalysisPass):
         self, program: Program, review: Review, timed: Mapping[ir.Operation, Timed], remarks: Remarks
     ) -> list[ir.Operation]:
         """The calls of kernels that go back."""
-        chained = _chained(program, hints_of(program.main))
+        reviewed = reviewed_products(program)
+        chained = _chained(program, reviewed)
         found = []
-        for call, (product, around) in reviewed_products(program).items():
+        for call, (product, around) in reviewed.items():
             nodes = tuple(node_names(call.location))
             choice = review.of(
                 product, around, timed=timed.get(call), chained=call in chained,
@@ -149,13 +150,13 @@ class ReviewLibraries(AnalysisPass):
 
 def reviewed_products(program: Program) -> dict[ir.Operation, tuple[Product, GroupSurroundings]]:
     """By the calls of kernels that could go back, in order: their product, and what is around it."""
-    facts, hints = program.facts(), hints_of(program.main)
+    facts, around = program.facts(), Surroundings(program.functions, hints_of(program.main))
     found = {}
     for call in program.calls():
         library = LibraryCall.of(program, call, facts)
         if library is not None:
             group = call.attributes.get("fuse.group", None)
-            found[call] = (library.product, GroupSurroundings(program.functions, hints, group))
+            found[call] = (library.product, around.of_group(group))
     return found
 
 
@@ -174,16 +175,19 @@ def _timed(measured: Measurement) -> Timed:
     return Timed(numbers.get("us_together"), numbers.get("us_apart"), slower)
 
 
-def _chained(program: Program, hints: Mapping[str, int]) -> set[ir.Operation]:
-    """The calls of kernels with a product of which another product of the same group reads what is made, and
-    the calls of those others."""
-    groups: dict[ir.Attribute, list[ir.Operation]] = {}
+def _chained(program: Program, reviewed: Iterable[ir.Operation]) -> set[ir.Operation]:
+    """In the groups of ``reviewed`` calls, those of kernels with a product of which another product of the
+    same group reads what is made, and the calls of those others.
+    """
+    groups: dict[ir.Attribute, list[ir.Operation]] = {
+        call.attributes["fuse.group"]: [] for call in reviewed if "fuse.group" in call.attributes
+    }
     for call in program.calls():
-        if "fuse.group" in call.attributes:
-            groups.setdefault(call.attributes["fuse.group"], []).append(call)
+        if "fuse.group" in call.attributes and call.attributes["fuse.group"] in groups:
+            groups[call.attributes["fuse.group"]].append(call)
     found: set[ir.Operation] = set()
-    for group, calls in groups.items():
-        around = GroupSurroundings(program.functions, hints, group)
+    around = Surroundings(program.functions, hints_of(program.main))
+    for calls in groups.values():
         if sum(map(around.multiplies, calls)) < 2:
             continue
         made: dict[ir.Value, set[ir.Operation]] = {}  # value -> products that it is made of

@@ -83,6 +83,12 @@ class Surroundings:
     hints: Mapping[str, int]
     _bodies: dict[str, BodyOps] = field(default_factory=dict, init=False)
 
+    def of_group(self, group: ir.Attribute | None) -> "GroupSurroundings":
+        """The same about the kernel of a group.  What kernels do is remembered for all groups."""
+        found = GroupSurroundings(self.functions, self.hints, group)
+        found._bodies = self._bodies
+        return found
+
     def joins(self, op: ir.Operation) -> bool:
         """Whether ``op`` calls a kernel that is one with a product whose result it reads."""
         return self._is_pointwise(op)

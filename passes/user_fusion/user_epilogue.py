@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from ...compiler.analysis.user_fusion.user_epilogues import EpilogueSite, plan_epilogue
 from ...compiler.analysis.user_fusion.user_writer import UserWriter
 from ...compiler.base.dataclass import dataclass
-from ...compiler.codegen.user_kernels.scalar_body import Place, ScalarBody
+from ...compiler.codegen.user_fusion.scalar_body import Place, ScalarBody
 from ...compiler.index import Facts
 from ...compiler.ir.dialects import tt
 from ...compiler.ir.kernel import Kernel, argument_attributes, kernel_ties, string

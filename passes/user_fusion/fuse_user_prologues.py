@@ -19,7 +19,7 @@ from ...compiler.base.options import UserKernels
 from ...compiler.base.remarks import Remarks
 from ...compiler.codegen.tile_builder import TileBuilder, shape_of
 from ...compiler.codegen.tile_ops import NoTileForm
-from ...compiler.codegen.user_kernels.scalar_body import Place, ScalarBody
+from ...compiler.codegen.user_fusion.scalar_body import Place, ScalarBody
 from ...compiler.ir.kernel import Kernel, kernel_ties, string
 from ...compiler.ir.layout import memory_element
 from ...compiler.mlir import ir

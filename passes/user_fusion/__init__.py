@@ -1,0 +1,1 @@
+"""Passes that fuse scalar kernels with users' Triton kernels."""
