@@ -18,6 +18,9 @@ class RewriteTests:
 #: The name of a rewrite -> its tests.
 TESTS = {
     "attention": RewriteTests("rewrites/test_attention.py", "test_fires", "test_does_not_fire"),
+    "attention-gradients": RewriteTests(
+        "rewrites/test_attention_gradients.py", "test_gradients_are_kernels_and_right", "test_left_alone"
+    ),
     "attention-layout": RewriteTests(
         "rewrites/test_attention_layout.py",
         "test_one_kernel_makes_the_query_and_none_merges",

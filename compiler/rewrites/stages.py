@@ -39,6 +39,7 @@ from .graph.one_hot import sum_one_hots
 from .graph.repeats import repeat_elements
 from .graph.scattered_sums import scatter_into_one_table
 from .graph.separate_waits import separate_waits
+from .joint.attention_gradients import recompute_scores
 from .joint.compared_extremes import compare_what_is_saved
 from .joint.equal_nodes import merge_equal_nodes
 from .joint.pool_offsets import save_offsets
@@ -60,6 +61,7 @@ class Switch(Enum):
     ALWAYS = "always on"
     ATTENTION = "option `attention`"
     CASCADES = "option `attention`, where `products` is `auto` and `rounding` is `float32`"
+    GRADIENTS = "where `products` is `generated` and `rounding` is `float32`"
     INFERENCE = "where no gradients are asked for"
     EPILOGUES = "option `epilogues`"
     LAYOUTS = "option `layouts`"
@@ -74,6 +76,7 @@ def switched_on(options: Options, *, kind: str, on_gpu: bool) -> frozenset[Switc
         Switch.ALWAYS: True,
         Switch.ATTENTION: options.attention,
         Switch.CASCADES: options.attention and options.products == "auto" and options.rounding == "float32",
+        Switch.GRADIENTS: options.products == "generated" and options.rounding == "float32",
         Switch.INFERENCE: kind == "inference",
         Switch.EPILOGUES: library,
         Switch.LAYOUTS: options.free_layouts(on_gpu),
@@ -142,6 +145,11 @@ JOINT = Stage(
         Step(fuse_epilogues, Switch.EPILOGUES, "the ReLU is saved and not the product"),
         Step(save_one_shape, Switch.ALWAYS, "of what the rewrites before leave to be saved"),
         Step(merge_equal_nodes, Switch.ALWAYS, "the rewrites before make equal nodes, too"),
+        Step(
+            recompute_scores,
+            Switch.GRADIENTS,
+            "behind what makes equal nodes one, which then are of one region",
+        ),
         Step(compare_what_is_saved, Switch.ALWAYS, "last: equal nodes have become one, and it makes a copy"),
     ),
 )

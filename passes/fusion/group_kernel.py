@@ -11,7 +11,7 @@ from ...compiler.analysis.fusion.plan import FusionPlan, Refusal
 from ...compiler.base.dataclass import dataclass
 from ...compiler.index import sym
 from ...compiler.ir.dialects import fuse
-from ...compiler.ir.kernel import argument_attributes
+from ...compiler.ir.kernel import LOOPED, argument_attributes
 from ...compiler.mlir import ir
 from ..base.kernels import dims_attribute
 from .fused_body import Body, Rewrites
@@ -63,6 +63,8 @@ def group_kernel(
         "fuse.kernel": ir.UnitAttr.get(),
         "fuse.dims": dims_attribute(plan.extents),
     }
+    if any(n.callee is not None and LOOPED in n.callee.attributes for n in nodes):
+        attributes[LOOPED] = ir.UnitAttr.get()
     if any(inputs.attributes):
         attributes["arg_attrs"] = ir.ArrayAttr.get([ir.DictAttr.get(a) for a in inputs.attributes])
     kernel = ir.Operation.create(

@@ -53,7 +53,7 @@ def chain_of(graph: GroupGraph, last: int) -> tuple[int, ...] | NotOnline | None
     """The calls from one product to another one that sums what is computed of it, which is ``last``, in
     program order.  None where ``last`` is no product of one matrix, or of nothing that another one made.
     """
-    if _product(graph, last) is None:
+    if product_of(graph, last) is None:
         return None
     made_by = {r: n for n in graph.summaries for r in graph.deps.nodes[n].results}
     before, firsts, pending = {last}, set[int](), [last]
@@ -67,7 +67,7 @@ def chain_of(graph: GroupGraph, last: int) -> tuple[int, ...] | NotOnline | None
             else:
                 before.add(node)
                 pending.append(node)
-    firsts = {n for n in firsts if _product(graph, n) is not None}
+    firsts = {n for n in firsts if product_of(graph, n) is not None}
     if not firsts:
         return None
     if len(firsts) > _MOST_FIRST:
@@ -88,22 +88,27 @@ def chain_of(graph: GroupGraph, last: int) -> tuple[int, ...] | NotOnline | None
 
 def _readers(graph: GroupGraph, chain: set[int], last: int) -> set[int]:
     """The calls, behind the last product too, that read what a chain computes of each row and column: a sum
-    that divides the result, a logarithm of it that is stored.  What reads a reduction has rows alone.
+    that divides the result, a logarithm of it that is stored.  What reads a reduction has rows alone.  What
+    leads to another product is no part: that product has a chain of its own, which computes the same.
     """
-    found, pending = set[int](), [n for n in chain if n != last]
+    found, others, pending = dict[int, set[int]](), list[int](), [n for n in chain if n != last]
     while pending:
         node = pending.pop()
         summary, results = graph.summaries[node], graph.deps.nodes[node].results
         reduced = {d for c in summary.crossings for d in c.over if c.op != DOT}
         for result in (results[w.result] for w in summary.writes if reduced <= w.dims):
-            more = {u for u in graph.deps.users[result] if u in graph.summaries} - chain - found
-            found |= more
-            pending += more
-    return found
+            for user in {u for u in graph.deps.users[result] if u in graph.summaries} - chain:
+                if user not in found:
+                    multiplies = any(c.op == DOT for c in graph.summaries[user].crossings)
+                    (others if multiplies else pending).append(user)
+                found.setdefault(user, set()).add(node)
+    while others:
+        others += [n for n in found.pop(others.pop(), ()) if n in found]
+    return set(found)
 
 
-def _product(graph: GroupGraph, node: int) -> Crossing | None:
-    """The product of a kernel that reduces nothing else."""
+def product_of(graph: GroupGraph, node: int) -> Crossing | None:
+    """The product of a call's kernel that reduces nothing else; None where it has none."""
     summary = graph.summaries.get(node)
     crossings = () if summary is None else summary.crossings
     return crossings[0] if len(crossings) == 1 and crossings[0].op == DOT else None
@@ -138,6 +143,7 @@ def derive(func: ir.Operation, softmax: Callable[[ir.Operation], object]) -> Not
     kernel = Kernel.of(func)
     *firsts, last = kernel.products
     columns = {*over(last)}
+    _turn(kernel, firsts, last, columns)
     if not all(_has_columns(kernel, first, columns) for first in firsts):
         return NotOnline("form", "its last product does not sum the columns of its first one alone")
     if len(kernel.reductions) > len(kernel.products):
@@ -208,6 +214,28 @@ def _has_columns(kernel: Kernel, first: ir.Operation, columns: set[str]) -> bool
     """Whether these dims are those of one factor of a product, and neither of the other nor what it sums."""
     left, right = (kernel.value_dims.get(v, frozenset()) for v in first.operands)
     return columns <= left ^ right and not columns & {*over(first)}
+
+
+def _turn(kernel: Kernel, firsts: list[ir.Operation], last: ir.Operation, columns: set[str]) -> None:
+    """Makes the columns those of the right factors of the first products, and what is computed of these the
+    left factor of the last one: a block of it then is a left factor as it is made, and never transposed.
+    """
+    for first in firsts:
+        if columns & kernel.value_dims.get(first.operands[0], frozenset()):
+            _swap(first)
+    made, pending = set[ir.Operation](), [*firsts]
+    while pending:
+        op = pending.pop()
+        if op not in made:
+            made.add(op)
+            pending += [use.owner.operation for r in op.results for use in r.uses]
+    owner = last.operands[1].owner
+    if not isinstance(owner, ir.Block) and owner.operation in made:
+        _swap(last)
+
+
+def _swap(product: ir.Operation) -> None:
+    product.operands[0], product.operands[1] = product.operands[1], product.operands[0]
 
 
 def _needs_rows(op: ir.Operation) -> NotOnline:

@@ -28,6 +28,7 @@ from ..fusion.materialize_fusion import MaterializeFusion
 from ..kernels.combine_reductions import combine_softmax
 from ..kernels.keep_float32 import widen
 from ..pass_base import AnalysisPass, Numerics, hardware_of
+from .cascade_copies import own_calls, reader_of_scores, scores_read_outside
 from .cascades import NotOnline, chain_of, derive, give_rows
 
 #: The name of a kernel that is made to see whether a chain runs on line.
@@ -58,6 +59,10 @@ class DeriveCascades(AnalysisPass):
     tiling rule ``columns-in-a-loop`` cuts the kernel.  It is one candidate of fusion: no pair of these calls
     pays, as the scores would still be stored.  ``fuse.looped`` marks the kernel, so that fusion keeps its
     columns in a loop.
+
+    Several products may sum what is made of the same scores, as the gradients of attention do.  Each becomes
+    a kernel of its own with a copy of all calls that it needs (``cascade_copies.py``), where nothing else
+    reads what has rows and columns.
 
     Does not fire where a whole row is needed first (rule ``whole-row``: the remark names the reduction),
     where scores or probabilities are stored or read elsewhere (``stored``), where more than a softmax is
@@ -92,20 +97,27 @@ class DeriveCascades(AnalysisPass):
             return
         hardware = hardware_of(self.hardware, self, module)
         program, graph = analyses.get(Program), groups_of(analyses)
-        found, taken = list[tuple[int, ...]](), set[int]()
+        judged = list[tuple[tuple[int, ...], NotOnline | None]]()
         for last in graph.summaries:
             chain = chain_of(graph, last)
             if chain is None or not self._is_asked_for(graph, last, marked):
                 continue
             if isinstance(chain, NotOnline):
-                reason: NotOnline | None = chain
-            elif not taken.isdisjoint(chain):
-                reason = NotOnline("taken", "the chain in front of it has one of its products")
+                judged.append(((last,), chain))
+                continue
+            derived = [c for c, reason in judged if reason is None]
+            if any(c[-1] in chain or last in c for c in derived):
+                reason: NotOnline | None = NotOnline(
+                    "taken", "the chain in front of it has one of its products"
+                )
             elif any(comes_from(graph.deps.nodes[n].op, self.spilled) for n in chain):
                 reason = NotOnline("spilled", "no tile of the kernel left it enough registers")
             else:
                 reason = _reason(program, graph, chain, hardware)
-            nodes = [graph.deps.nodes[n] for n in ((last,) if isinstance(chain, NotOnline) else chain)]
+            judged.append((chain, reason))
+        found = _apart(graph, judged)
+        for chain, reason in judged:
+            nodes = [graph.deps.nodes[n] for n in chain]
             said = "becomes one kernel" if reason is None else f"does not: {reason.message}"
             remarks.add(
                 self.name,
@@ -115,17 +127,13 @@ class DeriveCascades(AnalysisPass):
                 ops=tuple(n.name for n in nodes),
                 locations=tuple(n.location for n in nodes),
             )
-            if reason is None and not isinstance(chain, NotOnline):
-                found.append(chain)
-                taken.update(chain)
         for name in marked:
             del program.functions[name].attributes[CASCADE]
         if not found:
             return
-        for number, chain in enumerate(found):
-            for node in chain:
-                attributes = graph.deps.nodes[node].op.attributes
-                attributes["fuse.group"] = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), number)
+        for number, calls in enumerate(own_calls(program, graph, found)):
+            for call in calls:
+                call.attributes["fuse.group"] = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), number)
         before = set(program.functions)
         analyses.keep_only((Program,))
         MaterializeFusion().run_with(module, remarks, analyses)
@@ -137,16 +145,34 @@ class DeriveCascades(AnalysisPass):
             program.clean(kernel)
 
 
+def _apart(
+    graph: GroupGraph, judged: list[tuple[tuple[int, ...], NotOnline | None]]
+) -> list[tuple[int, ...]]:
+    """The chains that become kernels, among ``judged``, where others get a reason: those of which something
+    is read for each row and column that is in no other chain that becomes one.
+    """
+    while True:
+        found = [chain for chain, reason in judged if reason is None]
+        for place, (chain, reason) in enumerate(judged):
+            reader = reader_of_scores(graph, chain, found) if reason is None else None
+            if reader is not None:
+                message = "what is computed for each row and column is stored, or read elsewhere"
+                judged[place] = chain, NotOnline("stored", f"{message}: by {reader}")
+                break
+        else:
+            return found
+
+
 def _reason(
     program: Program, graph: GroupGraph, chain: tuple[int, ...], hardware: Hardware
 ) -> NotOnline | None:
     """Why a chain does not become a kernel: it is made, derived and cut on trial."""
-    nodes = {*chain}
+    nodes, again = {*chain}, scores_read_outside(graph, chain)
     escaping = frozenset(
         r
         for n in chain
         for r, d in zip(graph.deps.nodes[n].results, graph.deps.nodes[n].destinations, strict=True)
-        if not nodes.issuperset(graph.deps.users[r]) or not graph.is_fresh(d)
+        if r not in again and (not nodes.issuperset(graph.deps.users[r]) or not graph.is_fresh(d))
     )
     plan = plan_of_group(graph, chain, escaping)
     if isinstance(plan, Refusal):
@@ -161,6 +187,8 @@ def _reason(
         reason = derive(trial, combine_softmax)
         if reason is None:
             give_rows(trial)
+            if again:  # no program that holds all columns has all products that need them
+                trial.attributes[LOOPED] = ir.UnitAttr.get()
             reason = _uncut(trial, hardware)
         return reason
     finally:
@@ -179,7 +207,7 @@ def _uncut(kernel: ir.Operation, hardware: Hardware) -> NotOnline | None:
             return NotOnline("form", "its products have no rows in common beside which columns are summed")
         bound = subject.shape.bound(columns.dims)
         batched = len(subject.classes) > len(subject.sides) + len(subject.summed)
-        if not batched and bound is not None and bound <= CHAIN_COLUMNS:
+        if LOOPED not in kernel.attributes and not batched and bound is not None and bound <= CHAIN_COLUMNS:
             return NotOnline("held", f"a program holds all {bound} columns")
         if columns_in_a_loop(subject, hardware) is None:
             return NotOnline("held", "a program holds all columns")

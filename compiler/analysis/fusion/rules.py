@@ -242,7 +242,9 @@ def _read_from_cache(m: Merged, rows: int) -> bool:
 
 
 def uneven(m: Merged) -> Refusal | None:
-    """What is stored is stored at every parallel point: no element is stored by several programs."""
+    """What is stored is stored at every parallel point: no element is stored by several programs.  A kernel
+    that goes through columns may store numbers of its rows beside them: one program makes a whole row.
+    """
     plan = m.plan
     escaping = m.form.escaping
     for instance in plan.instances:
@@ -251,6 +253,9 @@ def uneven(m: Merged) -> Refusal | None:
             if member.results[write.result] not in escaping:
                 continue
             missing = plan.parallel - plan.image(instance, write.dims)
+            if any(c.looped for c in member.summary.crossings):
+                stored = frozenset[str]().union(*(w.dims for w in member.summary.writes))
+                missing -= plan.image(instance, stored)
             if missing:
                 numbers = (("dims", ", ".join(sorted(missing))),)
                 message = f"{member.name} would store along fewer dims than the others: keep it apart"

@@ -9,7 +9,7 @@ columns it goes through.
 
 import math
 from collections.abc import Mapping
-from dataclasses import field
+from dataclasses import field, replace
 
 from ...base.dataclass import dataclass
 from ...index import Expr
@@ -24,7 +24,8 @@ class Admitted:
     ``choices``: the selects that mask it, each with the number of the operand that it takes elsewhere.
     ``complete``: whether nothing is masked where all bounds hold.  ``finite``: whether a mask fills in a
     finite number, which counts in a row that admits nothing.  ``numbers``: values of the kernel that bounds
-    name ``i0``, ``i1`` and so on, such as the length of a sequence; at most one in each bound.
+    name ``i0``, ``i1`` and so on, such as the length of a sequence; at most one in each bound.  ``divided``:
+    whether it is divided by the sum of its row, which is NaN in a row that admits nothing.
     """
 
     bounds: tuple[Expr, ...]
@@ -32,6 +33,7 @@ class Admitted:
     complete: bool
     finite: bool = False
     numbers: Mapping[str, ir.Value] = field(default_factory=dict)
+    divided: bool = False
 
 
 #: Finite fillers: the lowest numbers of 16 bits, and all below these.
@@ -49,6 +51,46 @@ def admitted(value: ir.Value) -> Admitted:
     return Admitted(tuple(found.bounds), tuple(found.choices), found.complete, found.finite, found.numbers)
 
 
+def nonzero(value: ir.Value) -> Admitted:
+    """Where a factor of a product is not 0 because of a comparison of indices: a masked gradient, or a
+    probability ``exp(x - m) / l`` of masked scores x.  What it is multiplied by is taken to be finite.
+    """
+    op = None if isinstance(value.owner, ir.Block) else value.owner.operation
+    if op is None:
+        return NOTHING_MASKED
+    if op.name in ("arith.mulf", "math.fma"):
+        found = next((f for v in list(op.operands)[:2] if (f := nonzero(v)).bounds), NOTHING_MASKED)
+        return found if op.name == "arith.mulf" else _both(found, nonzero(op.operands[2]))
+    if op.name in ("arith.addf", "arith.subf"):
+        return _both(*map(nonzero, op.operands))
+    if op.name in ("arith.divf", "arith.negf", "arith.truncf", "arith.extf"):
+        return nonzero(op.operands[0])
+    if op.name == "math.exp":
+        shifted = defining_op(op.operands[0], "arith.subf")
+        return NOTHING_MASKED if shifted is None else replace(admitted(shifted.operands[0]), divided=True)
+    if op.name != "arith.select":
+        return NOTHING_MASKED
+    zeros = [_number(v) == 0 for v in list(op.operands)[1:]]
+    if zeros[0] == zeros[1]:
+        return NOTHING_MASKED
+    mask = _Masks()
+    mask.choose(op, 2 if zeros[0] else 1)
+    return Admitted(tuple(mask.bounds), tuple(mask.choices), mask.complete, numbers=mask.numbers)
+
+
+def _both(one: Admitted, other: Admitted) -> Admitted:
+    """Where one of two terms is not 0, which have the same bounds."""
+    if one.bounds != other.bounds or one.numbers != other.numbers:
+        return NOTHING_MASKED
+    return replace(
+        one,
+        choices=tuple(dict.fromkeys((*one.choices, *other.choices))),
+        complete=one.complete and other.complete,
+        finite=one.finite or other.finite,
+        divided=one.divided or other.divided,
+    )
+
+
 @dataclass
 class _Masks:
     """What ``Admitted`` says, while it is gathered."""
@@ -58,6 +100,7 @@ class _Masks:
     complete: bool = True
     finite: bool = False
     numbers: dict[str, ir.Value] = field(default_factory=dict)
+    seen: set[ir.Operation] = field(default_factory=set)
 
     def fills(self, value: ir.Value) -> bool:
         """Whether a value itself is a choice between scores, computed of a product alone, and a finite
@@ -68,14 +111,18 @@ class _Masks:
         lowest = [n is not None and (n == _FILLERS[0] or -math.inf < n <= _FILLERS[1]) for n in fillers]
         if op is None or lowest.count(True) != 1 or not _is_score(op.operands[2 if lowest[0] else 1]):
             return False
-        self._choose(op, 2 if lowest[0] else 1)
+        self.choose(op, 2 if lowest[0] else 1)
         self.finite = True
         return True
 
-    def _choose(self, op: ir.Operation, kept: int) -> None:
+    def choose(self, op: ir.Operation, kept: int) -> None:
+        """Adds what a select says, which masks where it does not take this operand.  All selects by the same
+        condition take what they do.
+        """
         bounds, whole = bounds_where(op.operands[0], kept == 1, self.numbers)
         self.bounds += bounds
-        self.choices.append((op, kept))
+        same = [use.owner.operation for use in op.operands[0].uses if use.operand_number == 0]
+        self.choices += [(each, kept) for each in same if each.name == "arith.select"]
         self.complete = self.complete and whole
 
     def read(self, value: ir.Value) -> None:
@@ -90,9 +137,10 @@ class _Masks:
             self.read(op.operands[0])
         elif op.name == "arith.select":
             masked = [_number(v) == -math.inf for v in list(op.operands)[1:]]
-            if masked[0] != masked[1] and op not in (choice for choice, _ in self.choices):
+            if masked[0] != masked[1] and op not in self.seen:
+                self.seen.add(op)
                 kept = 2 if masked[0] else 1
-                self._choose(op, kept)
+                self.choose(op, kept)
                 self.read(op.operands[kept])
 
 

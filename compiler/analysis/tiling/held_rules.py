@@ -5,6 +5,7 @@ and of chains.
 from dataclasses import replace
 
 from ...cost.hardware import Hardware
+from ...ir.kernel import LOOPED
 from ...ir.tile import Axis, Tile
 from ..contraction.held import HeldBlocks, held_blocks
 from ..contraction.looped import looped_blocks
@@ -17,11 +18,13 @@ def columns_in_a_loop(subject: Products, hardware: Hardware) -> Tile | None:
     what another one sums along them.
 
     When: a product sums along the columns of another one, which nothing else crosses, and either its factor
-    is the exponentials of a softmax (``fuse.online_dot``), or a program cannot hold all columns.  Why: memory
+    is the exponentials of a softmax (``fuse.online_dot``), or ``fuse.looped`` says that the kernel was made
+    for it, or a program cannot hold all columns.  Why: memory
     then holds nothing that has all rows and all columns.  Raises ``NoTiling`` where nothing fits.
     """
     columns = subject.looped
-    if columns is None or not (subject.is_online or _holds_too_many(subject, hardware)):
+    decided = subject.is_online or LOOPED in subject.shape.kernel.func.attributes
+    if columns is None or not (decided or _holds_too_many(subject, hardware)):
         return None
     blocks = looped_blocks(subject.looped_form, hardware, subject.shape.spilled)
     if blocks is None:

@@ -1,6 +1,6 @@
 """Loops over the columns of a product: which blocks of them a program goes through."""
 
-from ...analysis.kernel.admitted import NOTHING_MASKED, admitted
+from ...analysis.kernel.admitted import admitted, nonzero
 from ...index import const, sym
 from ...ir.contractions import ONLINE_DOT, PRODUCTS
 from ...ir.kernel import index_check
@@ -26,7 +26,8 @@ class TileColumns(TileStreams):
         between = [op for op in body if op.name in PRODUCTS and op not in roots]
         if axis is None or len(roots) != 1 or not between:
             return None
-        mask = admitted(roots[0].operands[0]) if roots[0].name == ONLINE_DOT else NOTHING_MASKED
+        factor = roots[0].operands[0]
+        mask = admitted(factor) if roots[0].name == ONLINE_DOT else nonzero(factor)
         column = const(0)
         for dim in self.tile.axes[axis].dims:
             column = column * self.kernel.dims[dim] + sym(dim)

@@ -68,7 +68,7 @@ class ColumnRanges:
         found = [self._bound(e) for e in mask.bounds]
         bounds = [bound for bound in found if bound is not None]
         lows, highs = ([b for b in bounds if b.low is low] for low in (True, False))
-        left_out = not mask.finite or self._each_row_admits_one(mask)
+        left_out = not (mask.finite or mask.divided) or self._each_row_admits_one(mask)
         first = self._joined("arith.maxsi", const(0), [self._blocks(b.some, 0) for b in lows if left_out])
         stop = self._joined("arith.minsi", blocks, [self._blocks(b.some, block) for b in highs if left_out])
         if not mask.complete or len(bounds) < len(found):
@@ -117,7 +117,9 @@ class ColumnRanges:
         return self.builder.cast("arith.trunci", value, "i32")
 
     def _each_row_admits_one(self, mask: Admitted) -> bool:
-        """Whether each row is known to admit the column of its own number."""
+        """Whether each row is known to admit the column of its own number.  Where masked numbers are divided
+        by the sum of their row, that may be a sum over either axis: there are as many rows as columns.
+        """
         dims = self.tile.axes[self.axis].dims
         if len(dims) > 1 or not mask.complete:
             return False
@@ -125,7 +127,8 @@ class ColumnRanges:
             if number != self.axis and len(axis.dims) == 1 and axis.kind == "grid" and axis.block > 1:
                 own = [e.subs({dims[0]: sym(axis.dims[0])}).constant for e in mask.bounds]
                 more = self.index.extents[self.axis] - self.index.extents[number]
-                return all(n is not None and n >= 0 for n in own) and self.index.tight.nonnegative(more)
+                enough = more.constant == 0 if mask.divided else self.index.tight.nonnegative(more)
+                return enough and all(n is not None and n >= 0 for n in own)
         return False
 
     def _bound(self, e: Expr) -> _Bound | None:

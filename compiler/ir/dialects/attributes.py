@@ -381,10 +381,10 @@ ATTRIBUTES = (
         "fuse.looped",
         "a kernel of two products",
         "fuse.looped",
-        "A program goes through the columns of the first product, which the second one sums. Kernels that it "
-        "is fused with do not have it.",
+        "A program goes through the columns of the first product, which the last one sums. It stays so in a "
+        "fused kernel.",
         "`derive-cascades`",
-        "`fuse-vertical` and `fuse-horizontal` (`analysis/fusion/columns.py`)",
+        "`fuse-vertical` and `fuse-horizontal` (`analysis/fusion/columns.py`), `choose-tiling`",
     ),
     DiscardableAttribute(
         "fuse.effect",

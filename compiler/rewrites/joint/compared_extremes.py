@@ -38,7 +38,7 @@ from torch.fx import Graph, GraphModule, Node
 from torch.utils.checkpoint import CheckpointPolicy
 
 from ..rewriting import rewrite
-from .sides import after_tangents
+from .sides import before_results
 
 _aten = torch.ops.aten
 #: Each with the numbers of the arguments of which it may give an element.
@@ -65,7 +65,7 @@ def compare_what_is_saved(joint: GraphModule) -> int:
     """Rewrites a joint graph of AOTAutograd's in place; how many comparisons read an extreme taken again."""
     graph = joint.graph
     found = [n for target in _EXTREMES for n in graph.find_nodes(op="call_function", target=target)]
-    needed, saved, count = _forward(graph) if found else set(), set(), 0
+    needed, saved, count = before_results(graph) if found else set(), set(), 0
     for extreme in found:
         compared = {_computed(extreme.args[number]) for number in _EXTREMES[extreme.target]}
         copies: dict[Node, Node] = {}
@@ -80,18 +80,6 @@ def compare_what_is_saved(joint: GraphModule) -> int:
     if count:
         graph.eliminate_dead_code()  # views of the extremes that nothing reads any more
     return count
-
-
-def _forward(joint: Graph) -> set[Node]:
-    """All that the results of the forward graph are computed from."""
-    backward = after_tangents(joint)
-    waiting = [n for n in joint.output_node().all_input_nodes if n not in backward]
-    found = set(waiting)
-    while waiting:
-        new = set(waiting.pop().all_input_nodes) - found
-        found |= new
-        waiting += new
-    return found
 
 
 def _compared(node: Node) -> Iterator[tuple[Node, Node]]:

@@ -13,4 +13,16 @@ def after_tangents(joint: Graph) -> set[Node]:
     return found
 
 
-__all__ = ["after_tangents"]
+def before_results(joint: Graph) -> set[Node]:
+    """All that the results of the forward graph are computed from."""
+    backward = after_tangents(joint)
+    waiting = [n for n in joint.output_node().all_input_nodes if n not in backward]
+    found = set(waiting)
+    while waiting:
+        new = set(waiting.pop().all_input_nodes) - found
+        found |= new
+        waiting += new
+    return found
+
+
+__all__ = ["after_tangents", "before_results"]

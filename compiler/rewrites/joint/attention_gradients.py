@@ -1,0 +1,245 @@
+"""The gradients of attention read queries, keys and two numbers of each row instead of saved probabilities.
+
+Before, in the joint graph of attention that a program spells out, with ``f`` computed of each score::
+
+    p = softmax(f(q @ k^T))                         # exp(f - m) / l, m and l of each row
+    o = p @ v
+    dp = do @ v^T
+    d = sum(dp * p, [-1])
+    ds = dp * p - p * d
+
+torch's partitioner would save the scores or ``p``: a number for each row and column.
+
+After::
+
+    d = sum(do * o, [-1])
+
+and what has rows and columns, from ``q @ k^T`` to ``p``, is marked as computed again in the backward graph,
+which reads ``q``, ``k``, ``v``, ``o``, ``m`` and ``l``.  There ``p`` and ``ds`` are pointwise in two
+products: no row is needed as a whole, and ``derive-cascades`` makes of each gradient a kernel that has
+neither in memory.
+
+**Why d is that.** With ``dp[i, j] = sum_e do[i, e] * v[j, e]``, the sum over j of ``p[i, j] * dp[i, j]`` is
+the sum over e of ``do[i, e] * sum_j p[i, j] * v[j, e]``, and the inner sum is ``o[i, e]``.  Two finite sums
+change places, so it is exact up to rounding; ``o`` is rounded to its 16 bits, as ``dp`` is in eager mode.
+
+It fires where a product of batches, in bf16 or f16, sums what pointwise ops and reductions of whole rows make
+of one other such product; where each sum along rows in the backward pass is the ``d`` of this product; and
+where all other ops of rows and columns there are pointwise, or products.  A sigmoid instead of the softmax
+has no ``d``.
+
+It does not fire where something else is made of scores or probabilities: a result of the graph, a dropout, a
+second softmax, a gradient of a bias, which is a sum over a batch.  Nor where checkpointing says what is
+computed again.
+
+Why not an MLIR pass: it changes what the forward graph saves for the backward graph, so it must see both.
+"""
+
+import operator
+from typing import NamedTuple
+
+import torch
+from torch.fx import GraphModule, Node
+from torch.utils.checkpoint import CheckpointPolicy
+
+from ...fx.new_node import computed_node
+from ..rewriting import rewrite
+from .sides import after_tangents, before_results
+
+_aten = torch.ops.aten
+_HALVES = (torch.float16, torch.bfloat16)
+_ROW_REDUCTIONS = (_aten.amax.default, _aten.sum.dim_IntList)
+#: Pointwise, without torch's tag for it.
+_POINTWISE = ("prims.fma.default", "prims.convert_element_type.default", "aten._to_copy.default")
+#: What one product's scores are marked with; torch keeps regions of different numbers apart.
+_REGION = "ac_graph_id"
+
+
+class _Attention(NamedTuple):
+    """``last`` sums what is made of ``first``; ``inner``: all of rows and columns from one to the other;
+    ``rows``: what is reduced of it along its rows; ``masks``: what is computed of constants beside it.
+    """
+
+    first: Node
+    last: Node
+    inner: set[Node]
+    rows: set[Node]
+    masks: set[Node]
+
+
+class _Gradients(NamedTuple):
+    """``sums``: the sums along rows, each with the gradient whose product with ``v`` they sum; ``made``: what
+    has rows and columns.
+    """
+
+    sums: dict[Node, Node]
+    made: set[Node]
+
+
+@rewrite("attention-gradients", "gradients of attention compute its probabilities again from rows")
+def recompute_scores(joint: GraphModule) -> int:
+    """Rewrites a joint graph with ``meta["val"]`` in place; for how many products of probabilities."""
+    graph = joint.graph
+    products = graph.find_nodes(op="call_function", target=_aten.bmm.default)
+    if len(products) < 2:
+        return 0
+    forward, backward = before_results(graph), after_tangents(graph)
+    count = 0
+    for last in products:
+        found = _attention_of(last) if last in forward else None
+        gradients = None if found is None else _gradients_of(found, forward)
+        if found is None or gradients is None:
+            continue
+        for total, gradient in gradients.sums.items():
+            total.replace_all_uses_with(_interchanged(total, gradient, last))
+        for node in {found.first, *found.inner, *found.masks, *gradients.made} - backward:
+            node.meta["recompute"] = CheckpointPolicy.MUST_RECOMPUTE
+            node.meta[_REGION] = 0
+        for node in (*found.rows, last):
+            node.meta["recompute"] = CheckpointPolicy.MUST_SAVE
+        count += 1
+    if count:
+        graph.eliminate_dead_code()
+    return count
+
+
+def _attention_of(last: Node) -> _Attention | None:
+    """The product whose scores become the left factor of ``last``, and what lies between; None where more
+    than pointwise ops and reductions of whole rows do, or more than one product.
+    """
+    between, firsts, pending = set[Node](), set[Node](), [last.args[0]]
+    while pending:
+        node = pending.pop()
+        if not isinstance(node, Node) or node in between:
+            continue
+        if node.target is _aten.bmm.default:
+            firsts.add(node)
+        elif node.op == "call_function" and (_is_pointwise(node) or _reduces_rows(node)):
+            between.add(node)
+            pending += node.all_input_nodes
+    if len(firsts) != 1:
+        return None
+    [first] = firsts
+    if _dtype(first) not in _HALVES or _dtype(last) not in _HALVES:
+        return None
+    reached = {first}
+    for node in first.graph.nodes:  # in the order in which they run
+        if node in between and any(n in reached for n in node.all_input_nodes):
+            reached.add(node)
+    reached.discard(first)
+    columns = _shape(first)[-1]
+    rows = {n for n in reached if _numel(n) * columns == _numel(first)}
+    inner = {n for n in reached if _numel(n) == _numel(first)}
+    known = all("recompute" not in n.meta for n in (first, last, *reached))
+    left = [n for n in reached if n not in rows and n not in inner]
+    masks = {n for n in between - reached if _is_constant(n)}
+    return _Attention(first, last, inner, rows, masks) if inner and known and not left else None
+
+
+def _gradients_of(found: _Attention, forward: set[Node]) -> _Gradients | None:
+    """What the backward pass makes of scores and probabilities; None where something is computed of rows and
+    columns that is neither pointwise nor a product.
+    """
+    own = {found.first, found.last, *found.inner, *found.rows}
+    sums, made, pending = dict[Node, Node](), set[Node](), [found.first, *found.inner]
+    while pending:
+        for user in pending.pop().users:
+            if user in own or user in made or (user.target is _aten.bmm.default and user not in forward):
+                continue
+            if user in forward or user.op != "call_function":
+                return None
+            if user.target is _aten.sum.dim_IntList:
+                gradient = _gradient_of(user, found)
+                if gradient is None:
+                    return None
+                sums[user] = gradient
+            elif _is_pointwise(user) and _numel(user) == _numel(found.first):
+                made.add(user)
+                pending.append(user)
+            else:
+                return None
+    return _Gradients(sums, made)
+
+
+def _gradient_of(total: Node, found: _Attention) -> Node | None:
+    """``do``, where a node is the sum along rows of ``(do @ v^T) * p`` and ``last`` is ``p @ v``."""
+    product = total.args[0]
+    if (
+        list(total.args[1]) not in ([-1], [len(_shape(product)) - 1])
+        or product.target is not _aten.mul.Tensor
+    ):
+        return None
+    p = _origin(found.last.args[0])
+    for one, other in (product.args, product.args[::-1]):
+        if not isinstance(one, Node) or not isinstance(other, Node) or _origin(one) is not p:
+            continue
+        made = _origin(other)
+        if made.target is _aten.bmm.default and _is_transposed(made.args[1], found.last.args[1]):
+            return made.args[0]
+    return None
+
+
+def _interchanged(total: Node, gradient: Node, last: Node) -> Node:
+    """The sum along the columns of ``do * o``, in the place and the shape of ``total``."""
+    with total.graph.inserting_before(total):
+        wide = [
+            computed_node(total, _aten._to_copy.default, n, dtype=torch.float32) for n in (gradient, last)
+        ]
+        product = computed_node(total, _aten.mul.Tensor, *wide)
+        made = computed_node(total, _aten.sum.dim_IntList, product, [-1], True)
+        return computed_node(total, _aten.view.default, made, _shape(total))
+
+
+def _origin(node: Node) -> Node:
+    """What a node is a cast, or a view of the same order of, of all its elements."""
+    casts = (_aten._to_copy.default, torch.ops.prims.convert_element_type.default)
+    views = (_aten.view.default, _aten._unsafe_view.default, _aten.expand.default)
+    while node.target in casts or (node.target in views and _numel(node) == _numel(node.args[0])):
+        node = node.args[0]
+    return node
+
+
+def _is_transposed(one: object, other: object) -> bool:
+    """Whether one matrix of each batch is the other's transpose."""
+    return (
+        isinstance(one, Node)
+        and one.target is _aten.transpose.int
+        and one.args[0] is other
+        and {n % 3 for n in one.args[1:]} == {1, 2}
+    )
+
+
+def _is_constant(node: Node) -> bool:
+    """Whether a node is computed of no argument."""
+    return node.op == "call_function" and all(map(_is_constant, node.all_input_nodes))
+
+
+def _is_pointwise(node: Node) -> bool:
+    """Whether an op computes each element of one, or has the same elements in another shape."""
+    target = node.target
+    tags = getattr(target, "tags", ())
+    if target is operator.getitem:
+        return False
+    return torch.Tag.pointwise in tags or str(target) in _POINTWISE or bool(getattr(target, "is_view", False))
+
+
+def _reduces_rows(node: Node) -> bool:
+    if node.target not in _ROW_REDUCTIONS:
+        return False
+    return list(node.args[1]) in ([-1], [len(_shape(node.args[0])) - 1])
+
+
+def _numel(node: Node) -> int:
+    value = node.meta.get("val")
+    return value.numel() if isinstance(value, torch.Tensor) else 0
+
+
+def _shape(node: Node) -> list[int]:
+    return list(node.meta["val"].shape)
+
+
+def _dtype(node: Node) -> torch.dtype:
+    return node.meta["val"].dtype
+
+
+__all__ = ["recompute_scores"]

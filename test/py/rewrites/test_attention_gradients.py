@@ -1,0 +1,127 @@
+"""Gradients of attention spelled out, as kernels that compute scores again: as near to float64 as eager."""
+
+import math
+from collections.abc import Callable
+
+import pytest
+import torch
+from attention_forms import scores
+from compiling import Compiled
+from torch import Tensor
+
+from fuse_mlir.compiler.analysis.contraction.looped import LoopedBlocks
+from fuse_mlir.compiler.analysis.tiling import held_rules
+
+FORCED = {"products": "generated", "attention": False, "interpret_level": "tiled", "cache": False}
+ROWS, HEADS, SUMMED, MADE = 40, 2, 16, 24
+
+
+def drawn(*sizes: int) -> Tensor:
+    return torch.randn(*sizes, generator=torch.Generator().manual_seed(sum(sizes))).to(torch.bfloat16)
+
+
+def positions(s: Tensor) -> tuple[Tensor, Tensor]:
+    return torch.arange(s.shape[-2])[:, None], torch.arange(s.shape[-1])
+
+
+def causal_cap(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+    s = 20 * torch.tanh(scores(q, k) / 20)
+    i, j = positions(s)
+    return torch.where(i >= j, s, -math.inf).softmax(-1) @ v
+
+
+def gated_sigmoid(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+    return torch.sigmoid(scores(q, k) - 4) @ v
+
+
+def grouped_window(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+    k, v = (x[:, :1].repeat_interleave(HEADS, 1) for x in (k, v))
+    s = scores(q, k).float()
+    i, j = positions(s)
+    return s.masked_fill((i < j) | (i - j >= 20), -1e38).softmax(-1).to(v.dtype) @ v
+
+
+def operands(rows: int = ROWS, keys: int = ROWS) -> list[Tensor]:
+    sizes = ((rows, SUMMED), (keys, SUMMED), (keys, MADE))
+    return [drawn(1, HEADS, *size).requires_grad_() for size in sizes]
+
+
+def gradients(function: Callable[..., Tensor], args: list[Tensor], dtype: torch.dtype) -> list[Tensor]:
+    """The result and its gradients, of a loss whose gradient differs from row to row."""
+    args = [x.detach().to(dtype).requires_grad_() for x in args]
+    result = function(*args)
+    return [result.detach(), *torch.autograd.grad(result, args, drawn(*result.shape).to(dtype))]
+
+
+def derived(compiled: Compiled) -> list[list[str]]:
+    """The rules of what ``derive-cascades`` says of each chain of the forward and of the backward graph."""
+    return [
+        [r.rule for r in graph.remarks.items if r.pass_name == "derive-cascades"] for graph in compiled.graphs
+    ]
+
+
+@pytest.fixture
+def small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(held_rules, "looped_blocks", lambda *_: LoopedBlocks(16, 16, 4, 1))
+
+
+@pytest.mark.parametrize("function", [causal_cap, gated_sigmoid, grouped_window])
+def test_gradients_are_kernels_and_right(function: Callable[..., Tensor], small_blocks: None) -> None:
+    args, compiled = operands(), Compiled(function, FORCED)
+    found = gradients(compiled, args, torch.bfloat16)
+    held = "held" if function is gated_sigmoid else "cascade"  # as few columns, a program of one result holds
+    assert derived(compiled) == [[held], ["cascade"] * 3]
+    assert [g.externs for g in compiled.graphs] == [0, 0]
+    exact, eager = (gradients(function, args, dtype) for dtype in (torch.float64, torch.bfloat16))
+    for mine, best, other in zip(found, exact, eager, strict=True):
+        assert (mine.double() - best).norm() <= 1.05 * (other.double() - best).norm()
+
+
+def test_rows_that_admit_nothing_have_the_gradients_of_eager(small_blocks: None) -> None:
+    """With more rows than keys, the last ones see no key of a window of 12: all is NaN that reads them, also
+    in blocks that other rows need not compute.
+    """
+
+    def window(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+        s = scores(q, k)
+        i, j = positions(s)
+        return torch.where((i >= j) & (i - j < 12), s, -math.inf).softmax(-1) @ v
+
+    args, compiled = operands(40, 24), Compiled(window, FORCED)
+    found, eager = (gradients(f, args, torch.bfloat16) for f in (compiled, window))
+    assert derived(compiled) == [["cascade"], ["cascade"] * 3]
+    torch.testing.assert_close(found, eager, equal_nan=True, rtol=0.05, atol=0.05)
+    assert found[3].isnan().all()
+
+
+def test_blocks_that_no_row_admits_are_not_computed(small_blocks: None) -> None:
+    """NaN that eager multiplies by 0 shows what was left out: keys behind rows, and rows before keys."""
+    args, compiled = operands(48, 48), Compiled(causal_cap, FORCED)
+    with torch.no_grad():
+        args[1][:, :, 32:] = math.nan
+    found, eager = (gradients(f, args, torch.bfloat16) for f in (compiled, causal_cap))
+    assert found[1][:, :, :32].isfinite().all() and eager[1].isnan().all()
+    args, seeds = operands(48, 48), drawn(1, HEADS, 48, MADE)
+    seeds[:, :, :16] = math.nan
+    found = torch.autograd.grad(compiled(*args), args, seeds)
+    assert all(x[:, :, :16].isnan().all() and x[:, :, 16:].isfinite().all() for x in found)
+
+
+def dropped(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+    return torch.dropout(scores(q, k).softmax(-1), 0.5, True) @ v
+
+
+def twice(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+    return scores(q, k).softmax(-1).softmax(-1) @ v
+
+
+def of_probabilities(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+    p = scores(q, k).softmax(-1)
+    return p @ v + p.sum(-2, keepdim=True).mT[..., :1, :]
+
+
+@pytest.mark.parametrize("function", [dropped, twice, of_probabilities])
+def test_left_alone(function: Callable[..., Tensor]) -> None:
+    compiled = Compiled(function, FORCED)
+    gradients(compiled, operands(24, 24), torch.bfloat16)
+    assert "attention-gradients" not in {r.pass_name for g in compiled.graphs for r in g.remarks.items}
