@@ -59,4 +59,4 @@ def test_a_body_says_what_each_result_needs() -> None:
     assert info.body.names[-2:] == ("fuse.store", "func.return") and info.body.slots == 1
     needed, loaded = info.body.needed(0)
     assert (needed["arith.mulf"], needed["func.return"], loaded) == (1, 0, [0])
-    assert not info.body.looks_up and not info.body.looks_up_for(0)
+    assert not info.body.looks_up and info.body.tables(0) == set()
