@@ -274,7 +274,8 @@ class Options:
                 value = _budget(value, (options or {}).get("strict") is True)
             if not _fits(value, hints[name]):
                 raise OptionError(f"option '{name}' takes {describe(hints[name])}, got {value!r}")
-            if hints[name] in (int, float) and not value >= 0:  # a count or seconds, and no NaN
+            counts = hints[name] in (int, float, int | None) and value is not None
+            if counts and not value >= 0:  # a count or seconds, and no NaN
                 raise OptionError(f"option '{name}' is at least 0, got {value!r}")
             given[name] = value
         chosen = Options(**given)

@@ -28,12 +28,12 @@ from .old_values import save_old_values
 
 _aten = torch.ops.aten
 #: What is computed again for nothing, as part of a kernel that reads it, and is not in torch's list: reads at
-#: other places, constants, numbers of few operations; and gradients that torch's compiler decomposes, in
-#: front of which a result need not be in memory.
+#: other places, constants, numbers of few operations; and what torch's compiler decomposes, gradients and
+#: ``logsumexp``, in front of which a result need not be in memory.
 _CHEAP = {
     _aten.index_select, _aten.roll, _aten.repeat, _aten.flip, _aten.tril, _aten.constant_pad_nd,
     _aten.ones_like, _aten.new_ones, _aten.new_full, _aten.fill, _aten.eye,
-    _aten.floor_divide, _aten.hardswish, _aten.leaky_relu,
+    _aten.floor_divide, _aten.hardswish, _aten.leaky_relu, _aten.logsumexp,
     _aten.elu_backward, _aten.hardsigmoid_backward, _aten.hardswish_backward, _aten.hardtanh_backward,
     _aten.leaky_relu_backward, _aten.softplus_backward,
 }  # fmt: skip

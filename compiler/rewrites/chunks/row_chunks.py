@@ -15,7 +15,7 @@ After, for the first of the chunks of 512 rows::
     again = aten.mm(x[:512], w)                                          # in backward
     gradient = g(again, sums[:512], tangents)                            # bf16[512, 256000]
     dx_0 = aten.mm(gradient, w.t());  dw_0 = aten.mm(x[:512].t(), gradient)
-    dx = cat([dx_0, ..]);  dw = addmm(addmm(dw_0, x[512:1024].t(), ..), ..)
+    dx = cat([dx_0, ..]);  dw = dw_0 + dw_1 + ..                         # the library adds in place
 
 Products stay the library's.  The backward pass multiplies again what the forward pass did, which is a third
 more work for products; without gradients nothing is computed twice.  The gradient of ``w`` is rounded to its
@@ -251,8 +251,12 @@ class _Chunks:
             factors = done[left], self._operand(right, done, start, stop)
         else:
             factors = computed_node(node, _aten.slice.Tensor, self._now(left), 1, start, stop), done[right]
-        target = _aten.addmm.default if sums else _aten.mm.default
-        sums[:] = [computed_node(node, target, *sums, *factors)]
+        if sums and node.meta["val"].dtype.itemsize >= 4:
+            sums[:] = [computed_node(node, _aten.addmm.default, *sums, *factors)]
+            return
+        product = computed_node(node, _aten.mm.default, *factors)
+        # of 16 bits, the pass `add-products-in-place` has the library add it in the storage of the sum
+        sums[:] = [computed_node(node, _aten.add.Tensor, *sums, product)] if sums else [product]
 
     def _sum(self, node: Node, source: Node) -> Node:
         """The sum of some rows: in float32 where the result has 16 bits."""

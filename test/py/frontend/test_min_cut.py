@@ -45,6 +45,26 @@ def test_cross_entropy_keeps_the_logits_and_no_log_softmax():
     assert sum(x.estimate.bytes for x in kernels) < 3.2 * logits
 
 
+def test_a_logsumexp_between_two_readers_of_logits_does_not_save_what_they_read():
+    """The capped logits have a softmax, and a z-loss in front of it; the gradient needs the product alone."""
+
+    def loss(h, w, t):
+        logits = 30 * torch.tanh((h @ w.t()).float() / 30)
+        return F.cross_entropy(logits, t, label_smoothing=0.1) + logits.logsumexp(-1).square().mean()
+
+    generator = torch.Generator().manual_seed(0)
+    h, w = (torch.randn(n, 8, generator=generator).bfloat16().requires_grad_() for n in (12, 100))
+    t, saved = torch.arange(12), []
+    with torch.autograd.graph.saved_tensors_hooks(lambda t: saved.append(t) or t, lambda t: t):
+        value = Compiled(loss)(h, w, t)
+    value.backward()
+    assert [s.dtype for s in saved if s.numel() == 1200] == [torch.bfloat16]
+    a, b = (x.detach().double().requires_grad_() for x in (h, w))
+    loss(a, b, t).backward()
+    for x, exact in ((h, a), (w, b)):
+        torch.testing.assert_close(x.grad.double(), exact.grad, rtol=5e-2, atol=5e-2)
+
+
 def squashed(x):
     return (x * torch.tanh(x * 2).sigmoid()).cos()
 

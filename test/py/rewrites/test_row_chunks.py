@@ -7,6 +7,7 @@ from compiling import Compiled, cloned
 from torch.nn import functional as F
 
 from fuse_mlir.compiler.analysis.program.lifetimes import peak_of
+from fuse_mlir.compiler.base.options import OptionError, Options
 
 ROWS, INNER, COLUMNS = 42, 16, 512
 LIMIT = 140_000  # float32: a row of logits and its gradient has 4096 bytes, the gradient of w 32768
@@ -109,6 +110,28 @@ def test_nothing_counts_or_all_is_huge():
     assert found[0].isnan() and found[1].isfinite() and fired(compiled)
     with pytest.raises(Exception, match="out of bounds"):
         compiled(*arguments, t + COLUMNS)
+
+
+@pytest.mark.products("auto")
+def test_the_library_adds_the_parts_of_a_gradient_in_place():
+    arguments, t = given(torch.bfloat16)
+    x, w, *rest = arguments
+    # the gradient of w has 65536 bytes; sums of whole vectors of 8 rows are the library's
+    wide = [torch.cat([a] * 4, 1).detach().requires_grad_() for a in (x[:40], w)]
+
+    def loss(x, w, v, b, t):
+        return F.cross_entropy((x @ w.T).float(), t)
+
+    compiled = Compiled(loss, {"memory_limit": 110_000, "epilogues": "library", **PLANNED})
+    compiled(*wide, *rest, t[:40]).backward()
+    forward, backward = peaks(compiled)
+    assert fired(compiled) and forward <= 110_000 and backward <= 110_000
+
+
+@pytest.mark.parametrize("value", [-1, True, 1.5])
+def test_what_is_no_limit_is_refused(value):
+    with pytest.raises(OptionError, match=r"option 'memory_limit' (is at least 0|takes an int or None), got"):
+        Options.of({"memory_limit": value})
 
 
 def centred(x, w, v, b, t):
