@@ -30,7 +30,7 @@ has no ``d``.
 
 It does not fire where something else is made of scores or probabilities: a result of the graph, a dropout, a
 second softmax, a gradient of a bias, which is a sum over a batch.  Nor where checkpointing says what is
-computed again.
+computed again, nor on sizes that are not known when compiling.
 
 Why not an MLIR pass: it changes what the forward graph saves for the backward graph, so it must see both.
 """
@@ -120,7 +120,8 @@ def _attention_of(last: Node) -> _Attention | None:
     if len(firsts) != 1:
         return None
     [first] = firsts
-    if _dtype(first) not in _HALVES or _dtype(last) not in _HALVES:
+    known = all(isinstance(size, int) for n in (first, last) for size in _shape(n))
+    if not known or _dtype(first) not in _HALVES or _dtype(last) not in _HALVES:
         return None
     reached = {first}
     for node in first.graph.nodes:  # in the order in which they run
@@ -130,10 +131,10 @@ def _attention_of(last: Node) -> _Attention | None:
     columns = _shape(first)[-1]
     rows = {n for n in reached if _numel(n) * columns == _numel(first)}
     inner = {n for n in reached if _numel(n) == _numel(first)}
-    known = all("recompute" not in n.meta for n in (first, last, *reached))
+    untold = all("recompute" not in n.meta for n in (first, last, *reached))
     left = [n for n in reached if n not in rows and n not in inner]
     masks = {n for n in between - reached if _is_constant(n)}
-    return _Attention(first, last, inner, rows, masks) if inner and known and not left else None
+    return _Attention(first, last, inner, rows, masks) if inner and untold and not left else None
 
 
 def _gradients_of(found: _Attention, forward: set[Node]) -> _Gradients | None:
@@ -168,6 +169,8 @@ def _gradient_of(total: Node, found: _Attention) -> Node | None:
         list(total.args[1]) not in ([-1], [len(_shape(product)) - 1])
         or product.target is not _aten.mul.Tensor
     ):
+        return None
+    if _shape(product)[-1:] != _shape(found.first)[-1:]:
         return None
     p = _origin(found.last.args[0])
     for one, other in (product.args, product.args[::-1]):
@@ -218,7 +221,7 @@ def _is_pointwise(node: Node) -> bool:
     """Whether an op computes each element of one, or has the same elements in another shape."""
     target = node.target
     tags = getattr(target, "tags", ())
-    if target is operator.getitem:
+    if target is operator.getitem or torch.Tag.nondeterministic_seeded in tags:
         return False
     return torch.Tag.pointwise in tags or str(target) in _POINTWISE or bool(getattr(target, "is_view", False))
 

@@ -120,8 +120,16 @@ def of_probabilities(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
     return p @ v + p.sum(-2, keepdim=True).mT[..., :1, :]
 
 
-@pytest.mark.parametrize("function", [dropped, twice, of_probabilities])
-def test_left_alone(function: Callable[..., Tensor]) -> None:
-    compiled = Compiled(function, FORCED)
+def with_bias(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+    return (scores(q, k) + v[:, :, :1, :1]).softmax(-1) @ v
+
+
+@pytest.mark.parametrize(
+    ("function", "dynamic"),
+    [(dropped, False), (twice, False), (of_probabilities, False), (with_bias, False), (causal_cap, True)],
+)
+def test_left_alone(function: Callable[..., Tensor], dynamic: bool) -> None:
+    """Also where sizes are not known."""
+    compiled = Compiled(function, FORCED, dynamic=dynamic)
     gradients(compiled, operands(24, 24), torch.bfloat16)
     assert "attention-gradients" not in {r.pass_name for g in compiled.graphs for r in g.remarks.items}
