@@ -256,6 +256,26 @@ def test_pages_of_a_cache_are_read_as_they_lie(monkeypatch: pytest.MonkeyPatch) 
         compiled(*args)
 
 
+def test_bad_masks_tables_and_lengths_are_errors() -> None:
+    """Those of eager where shapes and types say it, and an assertion of the line where numbers do."""
+    k, v = drawn(5, 8, 2, 16), drawn(5, 8, 2, 16)
+    table, lengths = torch.zeros(2, 2), torch.tensor([4, 17])
+
+    def asserted(q: Tensor, k: Tensor, v: Tensor, lengths: Tensor) -> Tensor:
+        torch._assert_async((lengths <= k.shape[2]).all(), "lengths beyond the cache")
+        return one_query(q, k, v, lengths)
+
+    with pytest.raises(Exception, match="tensors used as indices must be"):
+        Compiled(pages, FORCED)(drawn(2, 4, 1, 16), k, v, table, lengths)
+    q, k, v = factors(1, 16, 16, 16)
+    with pytest.raises(Exception, match="must match|to broadcast"):
+        Compiled(one_query, FORCED)(q, k, v, torch.tensor([1, 2, 3]))
+    compiled = Compiled(asserted, FORCED)
+    with pytest.raises(Exception, match="lengths beyond the cache"):
+        compiled(q, k, v, lengths)
+    assert not compiled(q, k, v, torch.tensor([4, 16])).isnan().any()
+
+
 def quantised_cache(q: Tensor, k: Tensor, v: Tensor, k_scales: Tensor, v_scales: Tensor) -> Tensor:
     k, v = k.to(q.dtype) * k_scales, v.to(q.dtype) * v_scales
     k, v = (x.repeat_interleave(q.shape[1] // x.shape[1], 1) for x in (k, v))
