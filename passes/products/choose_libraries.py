@@ -80,6 +80,7 @@ class ChooseLibraries(AnalysisPass):
     its columns are weighed as a whole, too, in batches (rule ``cascade``): attention that a program spells
     out, of heads of at most 256 numbers in bf16 or f16, where nothing else reads the scores
     (``cascades.py``).
+    Where the pair is estimated to take longer, a ``missed`` remark of the rule says so.
     ``fuse.cascade`` marks both kernels, and ``derive-cascades`` makes one of them, or leaves them to
     ``review-libraries``.
 
@@ -153,6 +154,15 @@ class ChooseLibraries(AnalysisPass):
                 continue
             callee = program.callee(call)
             name = string(callee.attributes["sym_name"])
+            if chain is not None and not chain.pays:
+                remarks.add(
+                    self.name, "missed", "cascade",
+                    f"@{name} does not become one kernel with the other product of its pair: it is estimated "
+                    "to take longer",
+                    ops=(name,), locations=(str(call.location),),
+                    kernel_us=chain.kernel, call_us=chain.library,
+                )  # fmt: skip
+                chain = None
             if isinstance(product, NotAProduct):
                 remarks.add(
                     self.name, "missed", "form", f"@{name} is the library's: {product}",

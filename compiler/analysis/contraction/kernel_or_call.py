@@ -67,7 +67,9 @@ class Offers:
     tensor_cores: bool
 
     def chained(self, products: Iterable[Product]) -> dict[ir.Value, ChainCost]:
-        """By the results of products that become one kernel with each other: what their chain takes."""
+        """By the results of products that become one kernel with each other: what their chain takes.  Pairs
+        that do not pay are among them, as nothing else says why.
+        """
         if self.products != "auto" or not self.tensor_cores:
             return {}
         waiting, found = list(products), dict[ir.Value, ChainCost]()
@@ -78,7 +80,7 @@ class Offers:
                 found |= {p.result: cost for p in chain.products if cost.pays}
         for chain in cascades_of([p for p in waiting if p.result not in found], self.around):
             cost = cascade_cost(chain, self.around, self.hardware)
-            found |= {p.result: cost for p in chain.products if cost.pays}
+            found |= {p.result: cost for p in chain.products if cost.pays or p.result not in found}
         return found
 
     def of(self, product: Product, chain: ChainCost | None) -> Decision:

@@ -73,6 +73,39 @@ module attributes {fuse.device = "cuda:0"} {
 
 // -----
 
+// Must not fire: both calls read the keys and values of so many heads as fast as one kernel would.
+// CHECK-LABEL: func.func @main
+// CHECK: call @bmm_1(
+// SAID: missed: choose-libraries: cascade, kernel_us={{.*}}, call_us={{.*}}: @bmm does not become one kernel with the other
+// SAID: missed: choose-libraries: cascade, {{.*}}: @bmm_1 does not become one kernel with the other
+module attributes {fuse.device = "cuda:0"} {
+  func.func @main(%q: tensor<128x8x128xbf16>, %k: tensor<128x128x4096xbf16>, %v: tensor<128x4096x128xbf16>) -> tensor<128x8x128xbf16> {
+    %s = call @bmm(%q, %k) : (tensor<128x8x128xbf16>, tensor<128x128x4096xbf16>) -> tensor<128x8x4096xbf16>
+    %e = "fuse.empty"() {syms = []} : () -> tensor<128x8x4096xbf16>
+    %p = call @between(%s, %e) : (tensor<128x8x4096xbf16>, tensor<128x8x4096xbf16>) -> tensor<128x8x4096xbf16>
+    %o = call @bmm_1(%p, %v) : (tensor<128x8x4096xbf16>, tensor<128x4096x128xbf16>) -> tensor<128x8x128xbf16>
+    return %o : tensor<128x8x128xbf16>
+  }
+  func.func private @bmm(tensor<128x8x128xbf16>, tensor<128x128x4096xbf16>) -> tensor<128x8x4096xbf16> attributes {fuse.args = [#fuse.arg<0 : i64>, #fuse.arg<1 : i64>], fuse.extern = "aten.bmm.default", fuse.kwargs = {}}
+  func.func private @between(%x: tensor<128x8x4096xbf16>, %o: tensor<128x8x4096xbf16>) -> tensor<128x8x4096xbf16> attributes {fuse.dims = {d0 = "128", d1 = "8", d2 = "4096"}, fuse.kernel, fuse.ties = array<i64: 1>} {
+    %zero = arith.constant 0.0 : bf16
+    %true = arith.constant true
+    %a = "fuse.load"(%x, %true, %zero) {at = ["d0", "d1", "d2"]} : (tensor<128x8x4096xbf16>, i1, bf16) -> bf16
+    %w = arith.extf %a : bf16 to f32
+    %m = "fuse.reduce"(%w) {kind = "max", over = ["d2"]} : (f32) -> f32
+    %c = arith.subf %w, %m : f32
+    %u = math.exp %c : f32
+    %l = "fuse.reduce"(%u) {kind = "sum", over = ["d2"]} : (f32) -> f32
+    %p = arith.divf %u, %l : f32
+    %t = arith.truncf %p {fuse.implicit} : f32 to bf16
+    %r = "fuse.store"(%o, %t, %true) {at = ["d0", "d1", "d2"], mode = "set"} : (tensor<128x8x4096xbf16>, bf16, i1) -> tensor<128x8x4096xbf16>
+    return %r : tensor<128x8x4096xbf16>
+  }
+  func.func private @bmm_1(tensor<128x8x4096xbf16>, tensor<128x4096x128xbf16>) -> tensor<128x8x128xbf16> attributes {fuse.args = [#fuse.arg<0 : i64>, #fuse.arg<1 : i64>], fuse.extern = "aten.bmm.default", fuse.kwargs = {}}
+}
+
+// -----
+
 // Must not fire: what is computed of the scores is a result, too.
 // CHECK-LABEL: func.func @main
 // CHECK-NOT: fused_bmm_kernel_tanh_bmm_1

@@ -268,7 +268,7 @@ def test_bad_masks_tables_and_lengths_are_errors() -> None:
     with pytest.raises(Exception, match="tensors used as indices must be"):
         Compiled(pages, FORCED)(drawn(2, 4, 1, 16), k, v, table, lengths)
     q, k, v = factors(1, 16, 16, 16)
-    with pytest.raises(Exception, match="must match|to broadcast"):
+    with pytest.raises(Exception, match=r"must match|to broadcast"):
         Compiled(one_query, FORCED)(q, k, v, torch.tensor([1, 2, 3]))
     compiled = Compiled(asserted, FORCED)
     with pytest.raises(Exception, match="lengths beyond the cache"):
