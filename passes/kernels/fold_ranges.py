@@ -15,6 +15,7 @@ from ..analysis_manager import Analyses, AnalysisManager
 from ..base.kernels import adding_dims, keep_dims, kernel_body, text_list
 from ..base.program import Program
 from ..pass_base import AnalysisPass
+from .float_ranges import FloatRanges
 
 #: Least and greatest value; None where there is no bound.
 Range = tuple[int | None, int | None]
@@ -42,7 +43,8 @@ class FoldRanges(AnalysisPass):
 
     Such comparisons come from indices that the program computes itself, and from a concatenation of which a
     reader takes one piece: its other pieces are never read.  What is loaded has no bounds.  What is
-    converted from a float has those that it is chosen by.  Where an image is sampled, that is
+    converted from a float has those of the float, if that is computed of dims alone (the place of a pixel in
+    a smaller image), or those that it is chosen by.  Where an image is sampled, that is
     ``select(x >= 0 and x < 128, fptosi(x), 0)``.  A kernel in which nothing is decided is left as it is, and
     a store that accumulates runs as often as before.  Raises PassError on a module without ``@main``.
 
@@ -79,6 +81,10 @@ class _Ranges:
 
     facts: Facts
     known: dict[ir.Value, Range] = field(default_factory=dict)
+    floats: FloatRanges = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.floats = FloatRanges(self.range)
 
     def fold(self, func: ir.Operation) -> int:
         """Replaces the comparisons that are decided by constants; how many there were."""
@@ -129,6 +135,11 @@ class _Ranges:
             return number, number
         if op.name == "arith.select":
             return self._chosen(op)
+        if op.name == "arith.fptosi":
+            bounds = self.floats.range(op.operands[0])
+            return _ANY if bounds is None else (math.trunc(bounds[0]), math.trunc(bounds[1]))
+        if op.name in _EXTREMES:
+            return _extreme(op.name, *map(self.range, op.operands))
         if op.name not in _SUMS:
             return _ANY
         (low, high), (other_low, other_high) = map(self.range, op.operands)
@@ -193,6 +204,14 @@ _INDICES = ("fuse.index", "arith.fptosi")
 #: Predicate of ``arith.cmpi`` (slt, sle, sgt, sge) -> whether it is "less" without "equal", and negated.
 _LESS = {2: (True, False), 3: (False, False), 4: (False, True), 5: (True, True)}
 _SUMS = ("arith.addi", "arith.subi")
+_EXTREMES = ("arith.minsi", "arith.maxsi")
+
+
+def _extreme(name: str, a: Range, b: Range) -> Range:
+    """Of the less or the greater of two integers."""
+    if name == "arith.maxsi":
+        return max((e for e in (a[0], b[0]) if e is not None), default=None), _both(a[1], b[1], max)
+    return _both(a[0], b[0], min), min((e for e in (a[1], b[1]) if e is not None), default=None)
 
 
 def _both(a: int | None, b: int | None, join: Callable[[int, int], int]) -> int | None:

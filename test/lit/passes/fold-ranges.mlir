@@ -261,6 +261,129 @@ module attributes {fuse.device = "cpu"} {
 
 // -----
 
+// The place of each of 8 pixels in a row of 4: a float of dims alone is from 0 to 3.25.
+// CHECK-LABEL: func.func private @k
+// CHECK: arith.fptosi
+// CHECK-NOT: arith.cmpi
+// CHECK-NOT: fuse.device_assert
+// CHECK: "fuse.load"(%{{.*}}, %true, %{{.*}}) {at = ["i0"]}
+module attributes {fuse.device = "cpu"} {
+  func.func @main(%x: tensor<4xf32>, %f: tensor<8xf32>) -> tensor<8xf32> {
+    %o = "fuse.empty"() {syms = []} : () -> tensor<8xf32>
+    %y = call @k(%x, %f, %o) : (tensor<4xf32>, tensor<8xf32>, tensor<8xf32>) -> tensor<8xf32>
+    return %y : tensor<8xf32>
+  }
+  func.func private @k(%x: tensor<4xf32>, %f: tensor<8xf32>, %o: tensor<8xf32>) -> tensor<8xf32> attributes {fuse.kernel, fuse.dims = {d0 = "8"}, fuse.ties = array<i64: 2>} {
+    %true = arith.constant true
+    %zero = arith.constant 0.0 : f32
+    %half = arith.constant 0.5 : f32
+    %c0 = arith.constant 0 : i64
+    %c1 = arith.constant 1 : i64
+    %c3 = arith.constant 3 : i64
+    %c4 = arith.constant 4 : i64
+    %i = "fuse.index"() {expr = "d0"} : () -> i64
+    %e = arith.sitofp %i : i64 to f32
+    %a = arith.addf %e, %half : f32
+    %b = arith.mulf %a, %half : f32
+    %h = arith.subf %b, %half : f32
+    %m = arith.maximumf %h, %zero : f32
+    %j = arith.fptosi %m : f32 to i64
+    %next = arith.addi %j, %c1 : i64
+    %at = arith.minsi %next, %c3 : i64
+    %low = arith.cmpi sge, %at, %c0 : i64
+    %high = arith.cmpi slt, %j, %c4 : i64
+    %ok = arith.andi %low, %high : i1
+    "fuse.device_assert"(%ok, %true) {message = "outside"} : (i1, i1) -> ()
+    %w = "fuse.load"(%x, %ok, %zero, %at) {at = ["i0"]} : (tensor<4xf32>, i1, f32, i64) -> f32
+    %s = "fuse.store"(%o, %w, %true) {at = ["d0"], mode = "set"} : (tensor<8xf32>, f32, i1) -> tensor<8xf32>
+    return %s : tensor<8xf32>
+  }
+}
+
+// -----
+
+// Must not fire above: of 9 pixels the last one lies at 3.75, and one of 10 at 4.25.
+// CHECK-LABEL: func.func private @k
+// CHECK-NOT: arith.cmpi sge
+// CHECK: arith.cmpi slt
+// CHECK: fuse.device_assert
+module attributes {fuse.device = "cpu"} {
+  func.func @main(%x: tensor<4xf32>, %f: tensor<10xf32>) -> tensor<10xf32> {
+    %o = "fuse.empty"() {syms = []} : () -> tensor<10xf32>
+    %y = call @k(%x, %f, %o) : (tensor<4xf32>, tensor<10xf32>, tensor<10xf32>) -> tensor<10xf32>
+    return %y : tensor<10xf32>
+  }
+  func.func private @k(%x: tensor<4xf32>, %f: tensor<10xf32>, %o: tensor<10xf32>) -> tensor<10xf32> attributes {fuse.kernel, fuse.dims = {d0 = "10"}, fuse.ties = array<i64: 2>} {
+    %true = arith.constant true
+    %zero = arith.constant 0.0 : f32
+    %half = arith.constant 0.5 : f32
+    %c0 = arith.constant 0 : i64
+    %c1 = arith.constant 1 : i64
+    %c3 = arith.constant 3 : i64
+    %c4 = arith.constant 4 : i64
+    %i = "fuse.index"() {expr = "d0"} : () -> i64
+    %e = arith.sitofp %i : i64 to f32
+    %a = arith.addf %e, %half : f32
+    %b = arith.mulf %a, %half : f32
+    %h = arith.subf %b, %half : f32
+    %m = arith.maximumf %h, %zero : f32
+    %j = arith.fptosi %m : f32 to i64
+    %next = arith.addi %j, %c1 : i64
+    %at = arith.minsi %next, %c3 : i64
+    %low = arith.cmpi sge, %at, %c0 : i64
+    %high = arith.cmpi slt, %j, %c4 : i64
+    %ok = arith.andi %low, %high : i1
+    "fuse.device_assert"(%ok, %true) {message = "outside"} : (i1, i1) -> ()
+    %w = "fuse.load"(%x, %ok, %zero, %at) {at = ["i0"]} : (tensor<4xf32>, i1, f32, i64) -> f32
+    %s = "fuse.store"(%o, %w, %true) {at = ["d0"], mode = "set"} : (tensor<10xf32>, f32, i1) -> tensor<10xf32>
+    return %s : tensor<10xf32>
+  }
+}
+
+// -----
+
+// Must not fire: what is loaded may be NaN, which a maximum keeps.
+// CHECK-LABEL: func.func private @k
+// CHECK: arith.cmpi sge
+// CHECK: arith.cmpi slt
+// CHECK: fuse.device_assert
+module attributes {fuse.device = "cpu"} {
+  func.func @main(%x: tensor<4xf32>, %f: tensor<8xf32>) -> tensor<8xf32> {
+    %o = "fuse.empty"() {syms = []} : () -> tensor<8xf32>
+    %y = call @k(%x, %f, %o) : (tensor<4xf32>, tensor<8xf32>, tensor<8xf32>) -> tensor<8xf32>
+    return %y : tensor<8xf32>
+  }
+  func.func private @k(%x: tensor<4xf32>, %f: tensor<8xf32>, %o: tensor<8xf32>) -> tensor<8xf32> attributes {fuse.kernel, fuse.dims = {d0 = "8"}, fuse.ties = array<i64: 2>} {
+    %true = arith.constant true
+    %zero = arith.constant 0.0 : f32
+    %half = arith.constant 0.5 : f32
+    %c0 = arith.constant 0 : i64
+    %c1 = arith.constant 1 : i64
+    %c3 = arith.constant 3 : i64
+    %c4 = arith.constant 4 : i64
+    %i = "fuse.index"() {expr = "d0"} : () -> i64
+    %e = arith.sitofp %i : i64 to f32
+    %a = arith.addf %e, %half : f32
+    %b = arith.mulf %a, %half : f32
+    %v = "fuse.load"(%f, %true, %zero) {at = ["d0"]} : (tensor<8xf32>, i1, f32) -> f32
+    %h = arith.subf %b, %half : f32
+    %u = arith.addf %h, %v : f32
+    %m = arith.maximumf %u, %zero : f32
+    %j = arith.fptosi %m : f32 to i64
+    %next = arith.addi %j, %c1 : i64
+    %at = arith.minsi %next, %c3 : i64
+    %low = arith.cmpi sge, %at, %c0 : i64
+    %high = arith.cmpi slt, %j, %c4 : i64
+    %ok = arith.andi %low, %high : i1
+    "fuse.device_assert"(%ok, %true) {message = "outside"} : (i1, i1) -> ()
+    %w = "fuse.load"(%x, %ok, %zero, %at) {at = ["i0"]} : (tensor<4xf32>, i1, f32, i64) -> f32
+    %s = "fuse.store"(%o, %w, %true) {at = ["d0"], mode = "set"} : (tensor<8xf32>, f32, i1) -> tensor<8xf32>
+    return %s : tensor<8xf32>
+  }
+}
+
+// -----
+
 // Bad input: a load that names an index which it does not take.
 module attributes {fuse.device = "cpu"} {
   func.func @main(%x: tensor<4x8xf32>, %j: tensor<4xi64>) -> tensor<4xf32> {
