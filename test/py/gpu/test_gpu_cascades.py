@@ -68,6 +68,27 @@ def test_keys_go_by_in_blocks(function: Callable[..., Tensor], length: int, head
     assert "columns-in-a-loop" in {r.rule for r in graph.remarks.items}
 
 
+@pytest.mark.parametrize("function", [window, sigmoid], ids=lambda f: f.__name__)
+@pytest.mark.parametrize(("length", "heads"), [(1024, (128, 128)), (1000, (64, 128))])
+def test_gradients(function: Callable[..., Tensor], length: int, heads: tuple[int, int]) -> None:
+    """As near to float64 as eager, and equal bits from equal inputs."""
+    summed, made = heads
+    args = [drawn(2, 4, length, n).requires_grad_() for n in (summed, summed, made)]
+
+    def gradients(f: Callable[..., Tensor], dtype: torch.dtype = torch.bfloat16) -> list[Tensor]:
+        some = [x.detach().to(dtype).requires_grad_() for x in args]
+        return [*torch.autograd.grad(f(*some), some, drawn(2, 4, length, made).to(dtype))]
+
+    compiled = Compiled(function, FORCED)
+    found, again = gradients(compiled), gradients(compiled)
+    rules = [r.rule for r in compiled.graphs[1].remarks.items if r.pass_name == "derive-cascades"]
+    assert rules == ["cascade"] * 3
+    exact, eager = gradients(function, torch.float64), gradients(function)
+    for mine, same, best, other in zip(found, again, exact, eager, strict=True):
+        assert (mine.double() - best).norm() <= 1.05 * (other.double() - best).norm()
+        assert torch.equal(mine, same)
+
+
 def capped(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
     return (30 * torch.tanh(scores(q, k) / 30)).softmax(-1) @ v
 
