@@ -134,13 +134,12 @@ class GraphFunction:
 
     def _drop_after_last_use(self) -> None:
         last: dict[int, int] = {}
+        kept = set(self._returned)
         for step, plan in enumerate(self._plan):
             for slot in (*plan.results, *plan.operands):
                 last[slot] = step
         for step, plan in enumerate(self._plan):
-            slots = {
-                s for s in (*plan.results, *plan.operands) if last[s] == step and s not in self._returned
-            }
+            slots = {s for s in (*plan.results, *plan.operands) if last[s] == step and s not in kept}
             plan.dead = tuple(sorted(slots))
 
 

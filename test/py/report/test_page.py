@@ -2,6 +2,7 @@
 
 import re
 from pathlib import Path
+from time import process_time
 
 import pytest
 import torch
@@ -9,8 +10,10 @@ from made_up_gpu import made_up_gpu
 from torch._dynamo.exc import BackendCompilerFailed
 
 import fuse_mlir
+from fuse_mlir.bench.models.gpt2_small import GPT2, GPT2Config
 from fuse_mlir.compiler.base.remarks import Remarks
 from fuse_mlir.compiler.cost.devices import hardware_named
+from fuse_mlir.compiler.driver import compiled_graph
 from fuse_mlir.compiler.driver.compilation import empty_module
 from fuse_mlir.compiler.report.page import page_file
 from fuse_mlir.compiler.report.page.data import VERSION, graph_data
@@ -132,3 +135,23 @@ def test_kernels_of_the_same_name_in_two_graphs_keep_their_ir(tmp_path):
     for constant in "573":
         (name,) = [n for n in added if f"constant {constant}.000000e+00" in graph["functions"][n]]
         assert f"@{name.rpartition('.')[2]}(" in graph["functions"][name]
+
+
+@pytest.mark.slow
+def test_the_report_of_a_training_step_of_gpt2_is_small_and_soon_there(tmp_path, monkeypatch):
+    """Sizes are tiny: the number of launches makes the page, and GPT-2 small has twelve layers."""
+    spent = []
+    real = compiled_graph._add_to_report
+
+    def add(*arguments):
+        began = process_time()
+        real(*arguments)
+        spent.append(process_time() - began)
+
+    monkeypatch.setattr(compiled_graph, "_add_to_report", add)
+    path, tokens = tmp_path / "out.html", torch.arange(32).reshape(2, 16)
+    model = GPT2(GPT2Config(vocab=64, n_layer=12, n_head=2, n_embd=32, block=16))
+    compiled(path, model)(tokens, tokens)[1].backward()
+    assert len(spent) == 2 and sum(spent) < 5
+    text = path.read_text()
+    assert len(text) < 3e6 and sum(len(graph["launches"]) for graph in page_file.read_graphs(text)) > 100

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 import torch
 from new_process import python
+from repository import ROOT
 
 import fuse_mlir
 from fuse_mlir.compiler.base.timing import WATCHERS
@@ -146,3 +147,28 @@ def test_nothing_is_made_where_nobody_traces(monkeypatch: pytest.MonkeyPatch) ->
     compiled = torch.compile(lambda x: x.exp().sum(0), backend=fuse_mlir.backend)
     torch.testing.assert_close(compiled(x), x.exp().sum(0))
     assert WATCHERS == []
+
+
+@pytest.mark.usefixtures("fresh_dynamo")
+@pytest.mark.parametrize("gradients", [False, True])
+def test_a_call_without_tracing_asks_nothing_of_it(gradients: bool) -> None:
+    """No function of what reports, logs or names ranges is called, with gradients neither."""
+    x = torch.randn(3, 40, requires_grad=gradients)
+    compiled = torch.compile(lambda x: (x.exp().sum(0) @ x.T).sin(), backend=fuse_mlir.backend)
+    for _ in range(2):
+        found = compiled(x)
+        if gradients:
+            found.sum().backward()
+    called: set[str] = set()
+    before = sys.getprofile()
+    sys.setprofile(lambda frame, *_: called.add(frame.f_code.co_filename))
+    try:
+        found = compiled(x)
+        if gradients:
+            found.sum().backward()
+    finally:
+        sys.setprofile(before)
+    paths = [Path(name).resolve() for name in called]
+    ours = {str(path.relative_to(ROOT)) for path in paths if path.is_relative_to(ROOT)}
+    assert any(name.startswith("compiler/runtime/") for name in ours), "the program ran"
+    assert not [n for n in ours if n.startswith(("compiler/report/", "logs/")) or "profiler_range" in n]
