@@ -16,13 +16,32 @@ _NAME = re.compile(r'"([^"]+)"(:\d+)?')
 
 @dataclass(frozen=True)
 class Loss:
-    """What a refused fusion leaves on the table, by estimate and at most: bytes of device memory that one
-    kernel would not move, and microseconds, those of a launch among them.  What it would compute again is
-    taken off only by rules that compare the times of one kernel and of two.
+    """What a refusal leaves on the table, by estimate and at most: bytes of device memory that one kernel
+    would not move, and microseconds, those of a launch among them.  What it would compute again is taken off
+    only by rules that compare the times of one kernel and of two.
     """
 
     bytes: int
     microseconds: float
+
+
+_AROUND = "what it keeps apart is in the pairs of fuse-vertical around it, which have a cost"
+
+#: Passes whose refusals have no ``Loss``, or one rule of a pass, and why.
+WITHOUT_LOSS: Mapping[str, str] = {
+    "import": _AROUND,
+    "choose-libraries": _AROUND,
+    "derive-cascades": _AROUND,
+    "activate-products": _AROUND,
+    "concat-products-in-place": _AROUND,
+    "commute-row-scales": "it compares two forms of one kernel and takes the faster one",
+    "split-reductions": "it compares two forms of one kernel and takes the faster one",
+    "choose-tiling": "it takes another tile; what that costs is known where it has run",
+    "write-in-place": "it costs memory and no time: the remark has the bytes",
+    "compile-budget": "it says which decision breaks a budget",
+    "fuse-user-epilogues: configurations": "a remark for each pair follows",
+    "fuse-user-prologues: configurations": "a remark for each pair follows",
+}
 
 
 @dataclass(frozen=True)
@@ -36,7 +55,7 @@ class Remark:
     ops: tuple[str, ...] = ()  #: the kernels or nodes concerned
     locations: tuple[str, ...] = ()  #: the user's lines, as printed by MLIR
     numbers: tuple[tuple[str, Any], ...] = ()  #: what the rule compared: numbers and strings
-    loss: Loss | None = None  #: of a fusion that was missed
+    loss: Loss | None = None  #: of what was missed; see ``WITHOUT_LOSS``
 
     @property
     def nodes(self) -> tuple[str, ...]:
@@ -76,6 +95,21 @@ class Remarks:
     ) -> None:
         """Appends one remark; ``numbers`` are what the rule compared."""
         self.items.append(Remark(pass_name, kind, rule, message, ops, locations, tuple(numbers.items())))
+
+    def refused(
+        self,
+        pass_name: str,
+        rule: str,
+        message: str,
+        loss: Loss,
+        *,
+        ops: tuple[str, ...],
+        locations: tuple[str, ...],
+        **numbers: Any,
+    ) -> None:
+        """Appends a ``missed`` remark with what the refusal costs."""
+        told = tuple(numbers.items())
+        self.items.append(Remark(pass_name, "missed", rule, message, ops, locations, told, loss))
 
     def worst(self, count: int | None = None) -> "Remarks":
         """The fusions that were missed and would save most time, by estimate, the first of all."""

@@ -6,7 +6,7 @@ from ...compiler.analysis.cost.collectives import is_start
 from ...compiler.analysis.program.collective_order import Flights, moved
 from ...compiler.analysis.program.dependences import Dependences, extern_name
 from ...compiler.analysis.program.program_order import sequence
-from ...compiler.base.remarks import Remarks
+from ...compiler.base.remarks import Loss, Remarks
 from ...compiler.ir.sizes import hints_of
 from ...compiler.ir.storage import functions_of
 from ...compiler.mlir import ir
@@ -29,15 +29,20 @@ def schedulable(
 
 
 def has_symbolic_sizes(
-    name: str, program: Program, deps: Dependences, starts: Sequence[int], remarks: Remarks
+    name: str,
+    program: Program,
+    deps: Dependences,
+    starts: Sequence[int],
+    remarks: Remarks,
+    loss: Callable[[], Loss],
 ) -> bool:
     """Whether a size of ``@main`` is symbolic, which is a remark of the pass ``name`` about ``starts``, nodes
-    that start collectives."""
+    that start collectives.  ``loss``: what it costs not to move them."""
     if not hints_of(program.main):
         return False
     first = deps.nodes[starts[0]]
-    remarks.add(
-        name, "missed", "symbolic-sizes", "processes may have other hints of a symbolic size",
+    remarks.refused(
+        name, "symbolic-sizes", "processes may have other hints of a symbolic size", loss(),
         ops=(first.name,), locations=(first.location,), collectives=len(starts),
     )  # fmt: skip
     return True

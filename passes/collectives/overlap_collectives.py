@@ -2,11 +2,15 @@
 
 from typing import ClassVar
 
+from ...compiler.analysis.cost.estimate import estimates
 from ...compiler.analysis.program.collective_order import Flights
 from ...compiler.analysis.program.overlap import overlap_order
 from ...compiler.analysis.program.program_order import sequence
 from ...compiler.base.dataclass import dataclass
-from ...compiler.base.remarks import Remarks
+from ...compiler.base.remarks import Loss, Remarks
+from ...compiler.cost.clock import microseconds
+from ...compiler.cost.hardware import Hardware
+from ...compiler.cost.work import Work
 from ...compiler.mlir import ir
 from ..analysis_manager import AnalysisManager
 from ..pass_base import AnalysisPass, Count, hardware_of
@@ -66,7 +70,7 @@ class OverlapCollectives(AnalysisPass):
         starts = Flights.of(deps).starts
         if not starts:
             return  # nothing calls what is declared
-        if has_symbolic_sizes(self.name, program, deps, starts, remarks):
+        if has_symbolic_sizes(self.name, program, deps, starts, remarks, lambda: _loss(module, hardware)):
             return
         first = deps.nodes[starts[0]]
         orders = overlap_order(module, deps, hardware)
@@ -83,3 +87,10 @@ class OverlapCollectives(AnalysisPass):
             peak_after=after.peaks.kept,
         )  # fmt: skip
         program.arrange([deps.nodes[n].op for n in sequence(deps, after.order)])
+
+
+def _loss(module: ir.Module, hardware: Hardware) -> Loss:
+    """The time of the collectives: at most so much other work would run beside them."""
+    ring = hardware.rates.collectives.ring
+    moved = [work.transfer for work in estimates(module).values() if work.transfer is not None]
+    return Loss(0, round(sum(microseconds(Work(transfer=t), hardware, ring) for t in moved), 2))

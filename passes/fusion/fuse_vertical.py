@@ -8,10 +8,10 @@ from ...compiler.analysis.fusion.chains import long_chains
 from ...compiler.analysis.fusion.form import Limits
 from ...compiler.analysis.fusion.graph import GroupGraph
 from ...compiler.analysis.fusion.plan import Refusal
-from ...compiler.analysis.fusion.score import Gain
+from ...compiler.analysis.fusion.score import loss_of
 from ...compiler.analysis.program.dependences import Node
 from ...compiler.base.dataclass import dataclass
-from ...compiler.base.remarks import Loss, Remarks
+from ...compiler.base.remarks import Remarks
 from ...compiler.ir.kernel import string
 from ...compiler.mlir import ir
 from ..analysis_manager import Analyses, AnalysisManager
@@ -78,8 +78,7 @@ class FuseVertical(AnalysisPass):
     def run_with(self, module: ir.Module, remarks: Remarks, analyses: AnalysisManager) -> None:
         fuser = self.fused(module, analyses)
         for pair, refusal, moved in pairs_with_extern_calls(fuser.graph):
-            saved = Gain(moved, launches=1).microseconds(fuser.hardware)
-            fuser.missed(pair, refusal, remarks, Loss(moved, round(saved, 2)))
+            fuser.missed(pair, refusal, remarks, loss_of(moved, fuser.hardware))
         fuser.report(producer_consumer_pairs, remarks)
         fuser.graph.assign()
 

@@ -16,11 +16,11 @@ from ...compiler.analysis.fusion.graph import GroupGraph
 from ...compiler.analysis.fusion.measured import Measurements, PairKeys, read_measurements
 from ...compiler.analysis.fusion.plan import Refusal
 from ...compiler.analysis.fusion.rules import Candidate, judge, walk_of_group
-from ...compiler.analysis.fusion.score import Gain, pays
+from ...compiler.analysis.fusion.score import Gain, Losses, loss_of, pays
 from ...compiler.analysis.fusion.walk import Walk
 from ...compiler.analysis.program.dependences import Node
 from ...compiler.base.dataclass import dataclass
-from ...compiler.base.remarks import Loss, Remark, Remarks
+from ...compiler.base.remarks import Loss, Remarks
 from ...compiler.cost.clock import microseconds
 from ...compiler.cost.hardware import Hardware
 from ...compiler.cost.work import Work
@@ -209,12 +209,12 @@ class Fuser:
         The remark of a pair names two calls: the last of the first group and the first of the second.  What
         the rule compared may be about other members of the groups.
         """
-        nodes = self.graph.deps.nodes
+        nodes, losses = self.graph.deps.nodes, Losses(self.graph)
         for a, b in sorted(set(candidates(self.graph, self._groups()))):
             refusal = self.refused.get(self._key(a, b))
             if refusal is not None:
                 last, first = self.graph.members[a][-1], self.graph.members[b][0]
-                loss = self._loss(self.graph.saved_bytes(a, b), refusal)
+                loss = self._loss(losses.bytes(a, b), refusal)
                 self.missed((nodes[last], nodes[first]), refusal, remarks, loss)
         total: dict[int, Gain] = {}
         for merge in self.merges:
@@ -240,17 +240,16 @@ class Fuser:
         """What two groups that stay apart would save: as the rule found, where it compared their times."""
         compared = dict(refusal.numbers)
         if "us_apart" in compared:
-            us = max(0.0, compared["us_apart"] - compared["us_together"])
-        else:
-            us = self._saved_microseconds(saved)
-        return Loss(saved, round(us, 2))
+            return Loss(saved, round(max(0.0, compared["us_apart"] - compared["us_together"]), 2))
+        return loss_of(saved, self.hardware)
 
     def missed(self, pair: tuple[Node, Node], refusal: Refusal, remarks: Remarks, loss: Loss) -> None:
         """The remark of two calls that stay apart."""
         names, locations = tuple(n.name for n in pair), tuple(n.location for n in pair)
         message = f"{pair[0].name} and {pair[1].name} stay apart: {refusal.message}"
-        remarks.items.append(
-            Remark(self.pass_name, "missed", refusal.rule, message, names, locations, refusal.numbers, loss)
+        numbers = dict(refusal.numbers)
+        remarks.refused(
+            self.pass_name, refusal.rule, message, loss, ops=names, locations=locations, **numbers
         )
 
 

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import ClassVar
 
 from ...compiler.analysis.cost.traffic import ATTRIBUTE, combined_traffic
+from ...compiler.analysis.fusion.score import loss_of
 from ...compiler.analysis.program.dependences import Dependences, Node
 from ...compiler.analysis.program.launch_groups import Part, refusal
 from ...compiler.analysis.program.launch_order import LaunchOrder
@@ -135,8 +136,8 @@ class CombineLaunches(AnalysisPass):
                 open_slots.append(node.index)
                 for rule, other in refused.items():
                     if rule in _TOLD:
-                        remarks.add(
-                            self.name, "missed", rule, _TOLD[rule],
+                        remarks.refused(
+                            self.name, rule, _TOLD[rule], loss_of(0, hardware),
                             ops=(parts[other].name, part.name),
                             locations=(order.deps.nodes[other].location, node.location),
                         )  # fmt: skip

@@ -3,20 +3,20 @@
 from collections.abc import Iterable, Iterator
 from typing import Any, ClassVar, TypedDict
 
-from ...compiler.analysis.fusion.score import pays
+from ...compiler.analysis.fusion.score import loss_of, pays
 from ...compiler.analysis.program.dependences import Dependences, Node
 from ...compiler.analysis.user_fusion.epilogue_estimate import lone_microseconds, reader_microseconds
 from ...compiler.analysis.user_fusion.user_epilogues import EpilogueSite, plan_epilogue
 from ...compiler.analysis.user_fusion.user_writer import EpilogueRefused, UserWriter
 from ...compiler.base.dataclass import dataclass
 from ...compiler.base.options import UserKernels
-from ...compiler.base.remarks import Remarks
+from ...compiler.base.remarks import Loss, Remarks
 from ...compiler.codegen.tile_ops import NoTileForm
 from ...compiler.cost.hardware import Hardware
 from ...compiler.ir.defining import defining_op
 from ...compiler.ir.kernel import Kernel, is_kernel, is_tiled, program_facts, takes_others
 from ...compiler.ir.layout import TensorSpec
-from ...compiler.ir.sizes import hints_of
+from ...compiler.ir.sizes import hints_of, stored_bytes
 from ...compiler.mlir import ir
 from ..analysis_manager import Analyses, AnalysisManager
 from ..base.program import Program
@@ -50,7 +50,8 @@ class FuseUserEpilogues(AnalysisPass):
 
     Does not fire where a rule of ``compiler/analysis/user_fusion/user_writer.py`` refuses.
 
-    Remarks: ``passed: fused``; ``passed: cut``; ``missed`` with the name of the rule.
+    Remarks: ``passed: fused``; ``passed: cut``; ``missed`` with the name of the rule, and what it
+    would save at most (``--sort=cost``).
     """
 
     name: ClassVar[str] = "fuse-user-epilogues"
@@ -116,7 +117,18 @@ class _Fuser:
         for writer, reader in pairs(self.deps):
             why = self.refused[writer.op, reader.op]
             message = f"{reader.name} stays apart from the user's kernel {writer.name}: {why.message}"
-            self._report("missed", why.rule, message, _named(writer, reader), **why.numbers)
+            loss, about = self._loss(writer, reader, why), _named(writer, reader)
+            self.remarks.refused(self.name, why.rule, message, loss, **about, **why.numbers)
+
+    def _loss(self, writer: Node, reader: Node, why: EpilogueRefused) -> Loss:
+        """The reader's launch, and what it loads; its store, too, where no one else reads it."""
+        users, values, saved = self.deps.users, self.deps.values, 0
+        for value in set(reader.reads) & set(writer.results):
+            size = stored_bytes(TensorSpec.of(values[value].type), self.hints)
+            saved += size * (2 if set(users[value]) == {reader.index} else 1)
+        if why.rule == "slower":
+            return Loss(saved, 0.0)
+        return loss_of(saved, self.hardware)
 
     def _report(self, kind: str, rule: str, message: str, about: _About, **numbers: Any) -> None:
         self.remarks.add(self.name, kind, rule, message, **about, **numbers)

@@ -3,6 +3,7 @@
 from typing import ClassVar
 
 from ...compiler.analysis.fusion.graph import GroupGraph
+from ...compiler.analysis.fusion.score import loss_of
 from ...compiler.analysis.program.dependences import Node
 from ...compiler.analysis.user_fusion.user_prologues import (
     Prologue,
@@ -16,10 +17,11 @@ from ...compiler.analysis.user_kernel.integers import Integers
 from ...compiler.analysis.user_kernel.maps import accesses
 from ...compiler.base.dataclass import dataclass
 from ...compiler.base.options import UserKernels
-from ...compiler.base.remarks import Remarks
+from ...compiler.base.remarks import Loss, Remarks
 from ...compiler.codegen.tile_builder import TileBuilder, shape_of
 from ...compiler.codegen.tile_ops import NoTileForm
 from ...compiler.codegen.user_fusion.scalar_body import Place, ScalarBody
+from ...compiler.cost.hardware import Hardware
 from ...compiler.ir.kernel import Kernel, kernel_ties, string
 from ...compiler.ir.layout import memory_element
 from ...compiler.mlir import ir
@@ -67,7 +69,8 @@ class FuseUserPrologues(AnalysisPass):
     reduces, asserts or draws random numbers; an input is overwritten before the user's kernel ends; the
     estimate is negative.
 
-    Remarks: ``passed: fused`` with what it saves; ``missed`` with the name of the rule.
+    Remarks: ``passed: fused`` with what it saves; ``missed`` with the name of the rule, and what
+    it would save at most (``--sort=cost``).
     """
 
     name: ClassVar[str] = "fuse-user-prologues"
@@ -86,7 +89,7 @@ class FuseUserPrologues(AnalysisPass):
         graph = analyses.get(GroupGraph)
         for found in list(prologues(graph)):
             for node, rule in found.refused:
-                self._missed(found, node, rule, remarks)
+                self._missed(found, node, rule, remarks, hardware)
             refusal = judged(found, hardware) if found.readers else None
             for reader in found.readers:
                 why = refusal
@@ -95,7 +98,7 @@ class FuseUserPrologues(AnalysisPass):
                         writers[reader.node.index] = _Writer(program, reader)
                     why = writers[reader.node.index].write(found, reader)
                 if why is not None:
-                    self._missed(found, reader.node, why, remarks)
+                    self._missed(found, reader.node, why, remarks, hardware)
                     continue
                 gain = found.gain()
                 remarks.add(
@@ -115,16 +118,27 @@ class FuseUserPrologues(AnalysisPass):
             _drop_unused(program, call)
         program.erase_unused()
 
-    def _missed(self, found: Prologue, node: Node, refusal: PrologueRefusal, remarks: Remarks) -> None:
-        remarks.add(
+    def _missed(
+        self, found: Prologue, node: Node, refusal: PrologueRefusal, remarks: Remarks, hardware: Hardware
+    ) -> None:
+        remarks.refused(
             self.name,
-            "missed",
             refusal.rule,
             f"{found.producer.name} and {node.name} stay apart: {refusal.message}",
+            _loss(found, refusal, hardware),
             ops=(found.producer.name, node.name),
             locations=(found.producer.location, node.location),
             **refusal.numbers,
         )
+
+
+def _loss(found: Prologue, refusal: PrologueRefusal, hardware: Hardware) -> Loss:
+    """The tensor is loaded, and stored and computed by a launch of its own where no one else reads it."""
+    if refusal.rule == "slower":
+        return Loss(max(0, int(refusal.numbers["saved_bytes"])), 0.0)
+    graph, value = found.graph, found.producer.results[found.result]
+    alone = len([u for u in graph.deps.users[value] if graph.deps.nodes[u].kind != "fuse.after"]) == 1
+    return loss_of(graph.bytes_of(value) * (1 + alone), hardware, int(alone))
 
 
 def _drop_unused(program: Program, call: ir.Operation) -> None:

@@ -186,11 +186,11 @@ class GroupGraph:
             return frozenset(self.contents(a).kept)
         one, other = self.contents(a), self.contents(b)
         kept = {*one.kept, *other.kept}
-        kept.difference_update(self._passed(one, one.made & other.used, a, b))
-        kept.difference_update(self._passed(other, other.made & one.used, a, b))
+        kept.difference_update(self.passed_on(one, one.made & other.used, a, b))
+        kept.difference_update(self.passed_on(other, other.made & one.used, a, b))
         return frozenset(kept)
 
-    def _passed(self, maker: Contents, values: frozenset[int], a: int, b: int) -> list[int]:
+    def passed_on(self, maker: Contents, values: frozenset[int], a: int, b: int) -> list[int]:
         """Those of ``values``, made by one of two groups, that nothing but the other group uses."""
         kept, group_of = maker.kept, self.group_of
         return [v for v in values if v in kept and all_in(kept[v], group_of, a, b)]
@@ -255,7 +255,7 @@ class GroupGraph:
         for maker, user in ((one, other), (other, one)):
             if not maker.made.isdisjoint(user.used):
                 passed = maker.made & user.used
-                saved += [*passed & user.read, *self._passed(maker, passed, a, b)]
+                saved += [*passed & user.read, *self.passed_on(maker, passed, a, b)]
         return sum(map(self.bytes_of, saved))
 
     def moved_bytes(self, a: int, b: int) -> int:

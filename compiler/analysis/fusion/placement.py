@@ -208,8 +208,9 @@ class _Planner:
         return instance.zeros + self.spaces.over(instance, read.zeros)
 
     def zeros_of(self, number: int, readers: Sequence[Reader]) -> tuple[Expr, ...]:
-        """What is 0 wherever one of the readers needs a member.  One that reduces, asserts or is stored is
-        needed at all its points, and so is one that looks up: an index that is not needed may lie outside.
+        """What is 0 wherever one of the readers needs a member, over the cluster as it is now, which may have
+        been refined since ``readers`` said it.  One that reduces, asserts or is stored is needed at all its
+        points, and so is one that looks up: an index that is not needed may lie outside.
         """
         if not all(reader.zeros for reader in readers):
             return ()

@@ -6,12 +6,22 @@ that run at more points than before cost time: the rule ``recompute`` counts the
 compares whole kernels; ``walk.py`` estimates row and column sums in one kernel.
 Rules cover what the estimates do not see: programs that would idle (``lost-parallelism``, ``too-long-row``)
 and registers (``size``).
+
+What a refused merge costs (``Losses``) is what remarks say.  ``GroupGraph.saved_bytes``, by which pairs are
+chosen, takes each tensor whole.  A kernel may read a part of it: in a loss at most those elements count that
+are loaded, or that both load.
 """
 
+from math import prod
+from typing import NamedTuple
+
 from ...base.dataclass import dataclass
+from ...base.remarks import Loss
 from ...cost.clock import microseconds
 from ...cost.hardware import Hardware
 from ...cost.work import LAUNCH, Work
+from ..kernel.accesses import Read, Summary, points
+from .graph import GroupGraph
 
 #: Kernels are short that take less than so many launches.
 _SHORT_LAUNCHES = 4
@@ -46,3 +56,73 @@ def pays(together: float, apart: float, hardware: Hardware) -> bool:
         return True
     launch = microseconds(LAUNCH, hardware, hardware.rates.streaming.fused)
     return apart < _SHORT_LAUNCHES * launch and together <= apart + launch
+
+
+class _Part(NamedTuple):
+    """Of a tensor at most so many elements, between the least and the greatest coordinate of each dim."""
+
+    elements: int
+    box: tuple[tuple[int, int], ...]
+
+
+class Losses:
+    """Of the pairs of a graph.  What a kernel loads is looked at once."""
+
+    def __init__(self, graph: GroupGraph) -> None:
+        self.graph = graph
+        self._loads: dict[tuple[Summary, int], _Part] = {}
+
+    def bytes(self, a: int, b: int) -> int:
+        """What two groups move and one would not."""
+        graph = self.graph
+        one, other = graph.contents(a), graph.contents(b)
+        saved = sum(self._bytes(value, a, b) for value in one.read & other.read)
+        for maker, user, group in ((one, other, b), (other, one, a)):
+            passed = maker.made & user.used
+            saved += sum(self._bytes(value, group) for value in passed & user.read)
+            saved += sum(map(graph.bytes_of, graph.passed_on(maker, passed, a, b)))
+        return saved
+
+    def _bytes(self, value: int, *groups: int) -> int:
+        """Bytes of the elements of a tensor that each of the groups may load."""
+        parts = [self._part(value, group) for group in groups]
+        ends = zip(*(part.box for part in parts), strict=True)
+        within = prod(max(0, min(h for _, h in dim) - max(low for low, _ in dim) + 1) for dim in ends)
+        return min(within, *(p.elements for p in parts)) * self.graph.types[value].spec.element_bytes
+
+    def _part(self, value: int, group: int) -> _Part:
+        """What a group loads of a tensor."""
+        graph = self.graph
+        found = dict[object, _Part]()
+        for node in graph.members[group]:
+            summary, operands = graph.summaries[node], graph.deps.nodes[node].operands
+            for number, read in enumerate(summary.reads):
+                if operands[read.argument] == value:
+                    at = (node, number) if read.indirect else read.coords
+                    found[at] = self._load(summary, number, value)
+        boxes = zip(*(part.box for part in found.values()), strict=True)
+        box = tuple((min(low for low, _ in dim), max(high for _, high in dim)) for dim in boxes)
+        return _Part(sum(part.elements for part in found.values()), box)
+
+    def _load(self, summary: Summary, number: int, value: int) -> _Part:
+        known = self._loads.get((summary, number))
+        if known is None:
+            read = summary.reads[number]
+            known = self._loads[summary, number] = self._loaded(summary, read, value)
+        return known
+
+    def _loaded(self, summary: Summary, read: Read, value: int) -> _Part:
+        sizes = self.graph.sizes
+        whole = [sizes.estimate(size) for size in self.graph.types[value].spec.sizes]
+        facts, box = sizes.facts.with_extents(summary.dims), list[tuple[int, int]]()
+        for coordinate, size in zip(read.coords, whole, strict=True):
+            low, high = (None, None) if read.indirect else (facts.lower(coordinate), facts.upper(coordinate))
+            first = 0 if low is None else max(0, sizes.estimate(low))
+            box.append((first, size - 1 if high is None else min(size - 1, sizes.estimate(high))))
+        most = prod(max(0, high - low + 1) for low, high in box)
+        return _Part(min(most, sizes.estimate(points(summary.dims, read.dims))), tuple(box))
+
+
+def loss_of(saved: int, hardware: Hardware, launches: int = 1) -> Loss:
+    """What a refusal costs that keeps so many bytes of traffic, and so many launches."""
+    return Loss(saved, round(Gain(saved, launches).microseconds(hardware), 2))

@@ -1,7 +1,10 @@
 // Buckets are judged by the schedule of the whole program.
 // RUN: fuse-opt %s --pass-pipeline="builtin.module(bucket-collectives{hardware=h200 memory=100 share=3})" --split-input-file | FileCheck %s
 // RUN: fuse-opt %s --pass-pipeline="builtin.module(bucket-collectives{hardware=h200 memory=100 share=3})" --split-input-file --remarks=text -o %t 2>&1 | FileCheck %s --check-prefix=REMARK
+// RUN: fuse-opt %s --pass-pipeline="builtin.module(bucket-collectives{hardware=h200 memory=100 share=3})" --split-input-file --remarks=text --sort=cost -o %t 2>&1 | FileCheck %s --check-prefix=COST
 // RUN: not fuse-opt %s --pass-pipeline="builtin.module(bucket-collectives{hardware=abacus})" --split-input-file 2>&1 | FileCheck %s --check-prefix=BAD
+
+// COST: 0.00 us, 0 bytes: missed: bucket-collectives: slower, collectives=2
 // BAD: bucket-collectives: unknown hardware 'abacus'
 
 // Must not fire: the second all-reduce reads a product, beside which the first one can run.

@@ -1,8 +1,11 @@
 // RUN: fuse-opt %s --pass-pipeline="builtin.module(choose-tiling,apply-tiling,combine-launches{hardware=h200})" --split-input-file | FileCheck %s
 // RUN: fuse-opt %s --pass-pipeline="builtin.module(choose-tiling,apply-tiling,combine-launches{hardware=h200})" --split-input-file --remarks=text -o /dev/null 2>&1 | FileCheck %s --check-prefix=REMARK
+// RUN: fuse-opt %s --pass-pipeline="builtin.module(choose-tiling,apply-tiling,combine-launches{hardware=h200})" --split-input-file --remarks=text --sort=cost -o %t 2>&1 | FileCheck %s --check-prefix=COST
 // RUN: not fuse-opt %s --pass-pipeline="builtin.module(combine-launches{hardware=abacus})" --split-input-file 2>&1 | FileCheck %s --check-prefix=BAD
 // RUN: not fuse-opt %s --pass-pipeline="builtin.module(choose-tiling,apply-tiling,plan-memory,combine-launches)" --split-input-file 2>&1 | FileCheck %s --check-prefix=LATE
 // RUN: fuse-opt %s --pass-pipeline="builtin.module(choose-tiling,combine-launches{hardware=h200})" --split-input-file | FileCheck %s --check-prefix=SCALAR
+
+// COST: 2.00 us, 0 bytes: missed: combine-launches: peak-memory
 
 // BAD: combine-launches: unknown hardware 'abacus': expected one of a100,
 // LATE: combine-launches: memory is planned already: found fuse.alloc

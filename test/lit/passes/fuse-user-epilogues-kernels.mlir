@@ -1,6 +1,9 @@
 // Rules of fuse-user-epilogues: what the user's kernel does that keeps the two apart. Where a kernel is alike but for that, it fires.
 // RUN: fuse-opt %s --pass-pipeline="builtin.module(fuse-user-epilogues{hardware=h200})" --split-input-file | FileCheck %s
 // RUN: fuse-opt %s --pass-pipeline="builtin.module(fuse-user-epilogues{hardware=h200})" --split-input-file --remarks=text -o %t 2>&1 | FileCheck %s --check-prefix=REMARK
+// RUN: fuse-opt %s --pass-pipeline="builtin.module(fuse-user-epilogues{hardware=h200})" --split-input-file --remarks=text --sort=cost -o %t 2>&1 | FileCheck %s --check-prefix=COST
+
+// COST: 2.00 us, 512 bytes: missed: fuse-user-epilogues: not-empty
 
 // REMARK: missed: fuse-user-epilogues: not-empty
 // REMARK: missed: fuse-user-epilogues: read

@@ -1,6 +1,9 @@
 // RUN: fuse-opt %s --pass-pipeline="builtin.module(fuse-user-prologues{hardware=h200},eliminate-dead)" --split-input-file | FileCheck %s
 // RUN: fuse-opt %s --pass-pipeline="builtin.module(fuse-user-prologues{hardware=h200})" --split-input-file --remarks=text 2>&1 >/dev/null | FileCheck %s --check-prefix=SAID
+// RUN: fuse-opt %s --pass-pipeline="builtin.module(fuse-user-prologues{hardware=h200})" --split-input-file --remarks=text --sort=cost -o %t 2>&1 | FileCheck %s --check-prefix=COST
 // RUN: not fuse-opt %s --pass-pipeline="builtin.module(fuse-user-prologues{hardware=abacus})" --split-input-file 2>&1 | FileCheck %s --check-prefix=BAD
+
+// COST: 0.00 us, 0 bytes: missed: fuse-user-prologues: slower
 
 // BAD: fuse-user-prologues: unknown hardware 'abacus': expected one of a100,
 
