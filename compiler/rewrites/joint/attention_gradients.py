@@ -51,6 +51,11 @@ _HALVES = (torch.float16, torch.bfloat16)
 _ROW_REDUCTIONS = (_aten.amax.default, _aten.sum.dim_IntList)
 #: Pointwise, without torch's tag for it.
 _POINTWISE = ("prims.fma.default", "prims.convert_element_type.default", "aten._to_copy.default")
+#: Views that keep the order of elements.
+_VIEWS = (
+    _aten.view.default, _aten._unsafe_view.default, _aten.expand.default, _aten.unsqueeze.default,
+    _aten.squeeze.dim, _aten.squeeze.dims,
+)  # fmt: skip
 #: What one product's scores are marked with; torch keeps regions of different numbers apart.
 _REGION = "ac_graph_id"
 
@@ -194,12 +199,20 @@ def _interchanged(total: Node, gradient: Node, last: Node) -> Node:
 
 
 def _origin(node: Node) -> Node:
-    """What a node is a cast, or a view of the same order of, of all its elements."""
+    """What a node is a cast, or a view of all elements in the same order, of."""
     casts = (_aten._to_copy.default, torch.ops.prims.convert_element_type.default)
-    views = (_aten.view.default, _aten._unsafe_view.default, _aten.expand.default)
-    while node.target in casts or (node.target in views and _numel(node) == _numel(node.args[0])):
+    while node.target in casts or _keeps_order(node):
         node = node.args[0]
     return node
+
+
+def _keeps_order(node: Node) -> bool:
+    """Whether it is a view of all elements of a tensor, one after the other as there."""
+    if node.target is _aten.permute.default:
+        sizes = _shape(node.args[0])
+        moved = [d % len(sizes) for d in node.args[1] if sizes[d] != 1]
+        return moved == sorted(moved)
+    return node.target in _VIEWS and _numel(node) == _numel(node.args[0])
 
 
 def _is_transposed(one: object, other: object) -> bool:

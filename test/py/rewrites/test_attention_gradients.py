@@ -27,7 +27,7 @@ def positions(s: Tensor) -> tuple[Tensor, Tensor]:
 def causal_cap(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
     s = 20 * torch.tanh(scores(q, k) / 20)
     i, j = positions(s)
-    return torch.where(i >= j, s, -math.inf).softmax(-1) @ v
+    return torch.einsum("bhij,bhjd->bhid", torch.where(i >= j, s, -math.inf).softmax(-1), v)
 
 
 def gated_sigmoid(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
