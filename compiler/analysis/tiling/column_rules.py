@@ -202,6 +202,22 @@ def scan_looped(reduced: ReducedColumns, hardware: Hardware) -> Tile | None:
     return reduced.tile(rows, columns, min(4, _warps(columns, rows)))
 
 
+def many_sums(reduced: ReducedColumns, hardware: Hardware) -> Tile | None:
+    """A thread has one of 128 columns, and loops over the rows one by one.
+
+    When: a loop over blocks of rows would carry more sums of a thread than registers hold, and there are
+    programs for the whole chip.  Why: nothing is exchanged behind the loop.  48 sums over 32 channels of
+    products with neighbours take 239 barriers there if the warps share the rows.
+    """
+    shape, columns = reduced.shape, _COLUMNS
+    each = 8 * THREADS_OF_FOUR_WARPS * 2 // 256
+    if each * (shape.live_values + _sums(reduced)) <= ROW_REGISTERS or shape.rereads:
+        return None
+    if shape.points(reduced.inner) < columns or reduced.programs(columns) < hardware.full_grid:
+        return None
+    return reduced.tile(Axis(reduced.dims, 1, "looped"), columns, 4)
+
+
 def column_looped(reduced: ReducedColumns, hardware: Hardware) -> Tile:
     """Up to 128 columns a program, which loops over blocks of rows.
 
@@ -229,20 +245,20 @@ def _numbers_of_rows(reduced: ReducedColumns) -> bool:
 
 def _block(reduced: ReducedColumns, hardware: Hardware) -> tuple[int, int]:
     """Columns of a program, fewer than 128 where there would be too few programs, and the most rows of a
-    block: 2048 elements between them, fewer while their values need more than SMALL_REGISTERS, or with the
-    sums, which a loop carries for each element of a block, more than ROW_REGISTERS: 48 sums of products with
-    neighbours would not fit.
+    block: 2048 elements between them, fewer while their values need more than SMALL_REGISTERS.
     """
     columns = min(_COLUMNS, max(1, ceil_power(reduced.shape.points(reduced.inner))))
     while columns > 32 and reduced.programs(columns) < hardware.full_grid:
         columns //= 2
     total = 8 * THREADS_OF_FOUR_WARPS * 2
-    live, sums = reduced.shape.live_values, sum(len(op.results) for op in reduced.shape.kernel.reductions)
-    while total > 512 and (
-        total // 256 * live > SMALL_REGISTERS or total // 256 * (live + sums) > ROW_REGISTERS
-    ):
+    while total > 512 and total // 256 * reduced.shape.live_values > SMALL_REGISTERS:
         total //= 2
     return columns, max(1, total // columns)
+
+
+def _sums(reduced: ReducedColumns) -> int:
+    """What a loop carries for each element of a block."""
+    return sum(len(op.results) for op in reduced.shape.kernel.reductions)
 
 
 def _warps(columns: int, rows: Axis) -> int:

@@ -100,6 +100,7 @@ FAMILIES: tuple[TilingFamily[Any], ...] = (
             TilingRule("column-resident", column_rules.column_resident),
             TilingRule("scanned-column", column_rules.scanned_column),
             TilingRule("scan-looped", column_rules.scan_looped),
+            TilingRule("many-sums", column_rules.many_sums),
             TilingRule("column-looped", column_rules.column_looped),
         ),
     ),

@@ -8,11 +8,11 @@
 // CHECK-LABEL: func.func private @scattered_rows
 // CHECK-SAME: {block = 1 : i64, dims = ["d2"], kind = "grid"}, {block = 16 : i64, dims = ["d0"], kind = "looped"}, {block = 128 : i64, dims = ["d1"], kind = "grid"}
 
-// A loop carries all sums of a block: 24 of them leave a thread four elements of each, not eight.
+// A loop carries all sums of a block: 24 of eight elements would not fit. A thread has a column.
 // CHECK-LABEL: func.func private @many_sums
-// CHECK-SAME: {block = 8 : i64, dims = ["d1"], kind = "looped"}, {block = 128 : i64, dims = ["d2"], kind = "grid"}
+// CHECK-SAME: {block = 1 : i64, dims = ["d1"], kind = "looped"}, {block = 128 : i64, dims = ["d2"], kind = "grid"}], num_stages = 1 : i64, num_warps = 4
 
-// Must not fire: one sum leaves it eight.
+// Must not fire: one sum fits.
 // CHECK-LABEL: func.func private @one_sum
 // CHECK-SAME: {block = 16 : i64, dims = ["d1"], kind = "looped"}, {block = 128 : i64, dims = ["d2"], kind = "grid"}
 module attributes {fuse.device = "cpu"} {

@@ -21,6 +21,7 @@ from rule_cases import (
     HEADS,
     LOAD,
     MANY,
+    MANY_SUMS,
     MAXIMA,
     ROWS_AND_COLUMNS,
     SEARCH,
@@ -149,6 +150,7 @@ KERNELS = {
     "column-resident": (matrix(16, 4096, CENTRED), "d0 resident 16, d1 grid 32; 2 warps, 1 stages"),
     "scanned-column": (matrix(4096, 64, scans("d0")), "d1 grid 1, d0 resident 4096; 16 warps, 1 stages"),
     "scan-looped": (matrix(4096, 64, FORWARD), "d0 looped 128, d1 grid 16; 4 warps, 1 stages"),
+    "many-sums": (matrix(512, 65536, MANY_SUMS), "d0 looped 1, d1 grid 128; 4 warps, 1 stages"),
     "column-looped": (matrix(4096, 4096, COLUMNS), "d0 looped 64, d1 grid 32; 8 warps, 1 stages"),
 }
 #: Further kernels: rule, kernel, tile.

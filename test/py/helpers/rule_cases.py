@@ -15,6 +15,15 @@ LOAD = "load x[d0, d1] -> v\n"
 COPY = LOAD + "store v -> o[d0, d1]"
 MAXIMA = LOAD + "fold max v[d1] -> m : f32\nstore m -> a[d0]"
 COLUMNS = LOAD + "fold max v[d0] -> m : f32\nstore m -> b[d1]"
+#: The greatest of 24 sums of each column.
+MANY_SUMS = (
+    LOAD
+    + "".join(f"fold sum v[d0] -> s{n} : f32\n" for n in range(24))
+    + "".join(
+        f"%t{n} = arith.maximumf %{f't{n - 1}' if n > 1 else 's0'}, %s{n} : f32\n" for n in range(1, 24)
+    )
+    + "store t23 -> b[d1]"
+)
 CENTRED = LOAD + "fold max v[d0] -> m : f32\n%q = arith.subf %v, %m : f32\nstore q -> o[d0, d1]"
 #: The gradient of a norm: each row is reduced, and what comes of it is summed down the columns.
 ROWS_AND_COLUMNS = (
