@@ -241,17 +241,19 @@ class KernelShape:
 
     @cached_property
     def order(self) -> tuple[str, ...]:
-        """All dims, those with the largest steps in the main access first; dims it lacks stay where their
-        number puts them.
+        """All dims, those with the largest steps in the main access first; in front of them those that count
+        whole rows that it looks up; dims it lacks stay where their number puts them.
         """
         dims = list(self.kernel.dims)
         main = self.main_access
         if main is None:
             return tuple(dims)
-        steps = self.steps(main)
+        steps, own = self.steps(main), self.kernel.op_dims[main.op]
         known = [d for d in dims if steps[d]]
-        ranked = iter(sorted(known, key=lambda d: -abs(steps[d] or 0)))
-        return tuple(next(ranked) if d in known else d for d in dims)
+        rows = main.indirect and any(abs(steps[d] or 0) == 1 for d in known)
+        looked_up = [d for d in dims if rows and d in own and steps[d] == 0]
+        ranked = iter([*looked_up, *sorted(known, key=lambda d: -abs(steps[d] or 0))])
+        return tuple(next(ranked) if d in known or d in looked_up else d for d in dims)
 
     # --- merging ------------------------------------------------------------------------------------------
     @cached_property

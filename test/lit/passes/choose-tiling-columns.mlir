@@ -8,6 +8,10 @@
 // CHECK-LABEL: func.func private @scattered_rows
 // CHECK-SAME: {block = 1 : i64, dims = ["d2"], kind = "grid"}, {block = 16 : i64, dims = ["d0"], kind = "looped"}, {block = 128 : i64, dims = ["d1"], kind = "grid"}
 
+// The same where all that has all dims is looked up: what counts its rows lies in front of them.
+// CHECK-LABEL: func.func private @looked_up_rows
+// CHECK-SAME: {block = 1 : i64, dims = ["d2"], kind = "grid"}, {block = 16 : i64, dims = ["d0"], kind = "looped"}, {block = 128 : i64, dims = ["d1"], kind = "grid"}
+
 // A loop carries all sums of a block: 24 of eight elements would not fit. A thread has a column.
 // CHECK-LABEL: func.func private @many_sums
 // CHECK-SAME: {block = 1 : i64, dims = ["d1"], kind = "looped"}, {block = 128 : i64, dims = ["d2"], kind = "grid"}], num_stages = 1 : i64, num_warps = 4
@@ -40,6 +44,19 @@ module attributes {fuse.device = "cpu"} {
     %inside = arith.cmpi ult, %at, %many : i64
     %b = "fuse.store"(%a, %v, %inside, %at) {at = ["i0", "d1"], mode = "add"} : (tensor<50000x128xf32>, f32, i1, i64) -> tensor<50000x128xf32>
     return %r, %b : tensor<625x128xf32>, tensor<50000x128xf32>
+  }
+  func.func private @looked_up_rows(%x: tensor<50000x128xf32>, %i: tensor<500000xi64>, %o: tensor<625x128xf32>) -> tensor<625x128xf32>
+      attributes {fuse.kernel, fuse.dims = {d0 = "800", d1 = "128", d2 = "625"}, fuse.ties = array<i64: 2>} {
+    %true = arith.constant true
+    %zero = arith.constant 0.0 : f32
+    %none = arith.constant 0 : i64
+    %many = arith.constant 50000 : i64
+    %at = "fuse.load"(%i, %true, %none) {at = ["d0 + d2*800"]} : (tensor<500000xi64>, i1, i64) -> i64
+    %inside = arith.cmpi ult, %at, %many : i64
+    %v = "fuse.load"(%x, %inside, %zero, %at) {at = ["i0", "d1"]} : (tensor<50000x128xf32>, i1, f32, i64) -> f32
+    %s = "fuse.reduce"(%v) {kind = "sum", over = ["d0"]} : (f32) -> f32
+    %r = "fuse.store"(%o, %s, %true) {at = ["d2", "d1"], mode = "set"} : (tensor<625x128xf32>, f32, i1) -> tensor<625x128xf32>
+    return %r : tensor<625x128xf32>
   }
   func.func private @many_sums(%x: tensor<2000x64x128xf32>, %o: tensor<2000x128xf32>) -> tensor<2000x128xf32>
       attributes {fuse.kernel, fuse.dims = {d0 = "2000", d1 = "64", d2 = "128"}, fuse.ties = array<i64: 1>} {
