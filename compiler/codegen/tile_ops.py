@@ -134,6 +134,11 @@ def _constant(builder: TileBuilder, op: ir.Operation, operands: Sequence[ir.Valu
     return [builder.constant_of(op.attributes["value"])]
 
 
+#: Elements of a block in a loop beside which a thread has registers for a reciprocal and its correction.
+#: More are rows that 32 warps loop over, which have 64 registers each.
+_ROOMY = 8192
+
+
 def _divf(builder: TileBuilder, op: ir.Operation, operands: Sequence[ir.Value]) -> list[ir.Value]:
     inverse = exact_inverse(operands[1])
     if inverse is not None:
@@ -148,8 +153,8 @@ def _divf(builder: TileBuilder, op: ir.Operation, operands: Sequence[ir.Value]) 
     if ordinary(operands[1]):
         return [quotient_by_ordinary(builder, *operands)]
     elements, divisors = (math.prod(shape_of(operand)) for operand in operands)
-    if divisors < elements and (divisors == 1 or not builder.nested):
-        # (a loop over long rows has no registers to spare for three numbers of each row)
+    roomy = not builder.nested or (divisors == 1 and elements <= _ROOMY)
+    if divisors < elements and roomy:
         return [quotient_by_row(builder, *operands)]
     return [builder.elementwise("tt.precise_divf", operands)]
 

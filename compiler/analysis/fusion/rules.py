@@ -104,15 +104,21 @@ def size(c: Candidate) -> Refusal | None:
 
 def _too_large(loads: Sequence[int], stores: int, ops: int, limits: Limits) -> Refusal | None:
     """The rule ``size`` of a kernel.  loads: the value of each of its loads from outside."""
+    accesses, tensors = len(loads) + stores, len(set(loads)) + stores
+    if (
+        accesses <= limits.accesses
+        and tensors <= limits.tensors
+        and stores <= limits.stores
+        and ops <= limits.ops
+    ):
+        return None
     found = (
-        ("accesses", len(loads) + stores, limits.accesses),
-        ("tensors", len(set(loads)) + stores, limits.tensors),
+        ("accesses", accesses, limits.accesses),
+        ("tensors", tensors, limits.tensors),
         ("stores", stores, limits.stores),
         ("ops", ops, limits.ops),
     )
     exceeded = [f"max-{what}={most}" for what, number, most in found if number > most]
-    if not exceeded:
-        return None
     numbers = tuple(
         figure
         for what, number, most in found

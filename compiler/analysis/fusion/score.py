@@ -86,9 +86,11 @@ class Losses:
     def _bytes(self, value: int, *groups: int) -> int:
         """Bytes of the elements of a tensor that each of the groups may load."""
         parts = [self._part(value, group) for group in groups]
-        ends = zip(*(part.box for part in parts), strict=True)
-        within = prod(max(0, min(h for _, h in dim) - max(low for low, _ in dim) + 1) for dim in ends)
-        return min(within, *(p.elements for p in parts)) * self.graph.types[value].spec.element_bytes
+        least = min([part.elements for part in parts])
+        if least and parts[0].box != parts[-1].box:  # of a tensor that a kernel takes it may load nothing
+            ends = zip(*[part.box for part in parts], strict=True)
+            least = min(least, prod([max(0, min(b, d) - max(a, c) + 1) for (a, b), (c, d) in ends]))
+        return least * self.graph.types[value].spec.element_bytes
 
     def _part(self, value: int, group: int) -> _Part:
         """What a group loads of a tensor."""
@@ -100,6 +102,8 @@ class Losses:
                 if operands[read.argument] == value:
                     at = (node, number) if read.indirect else read.coords
                     found[at] = self._load(summary, number, value)
+        if len(found) == 1:
+            return next(iter(found.values()))
         boxes = zip(*(part.box for part in found.values()), strict=True)
         box = tuple((min(low for low, _ in dim), max(high for _, high in dim)) for dim in boxes)
         return _Part(sum(part.elements for part in found.values()), box)

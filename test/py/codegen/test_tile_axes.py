@@ -4,6 +4,7 @@ import itertools
 
 import pytest
 
+from fuse_mlir.compiler.analysis.tiling.neighbours import Run
 from fuse_mlir.compiler.analysis.tiling.row_parts import RowParts
 from fuse_mlir.compiler.analysis.tiling.row_start import RowStart
 from fuse_mlir.compiler.codegen.indexing.arithmetic import IndexArithmetic
@@ -48,7 +49,7 @@ def test_a_dim_or_size_is_no_symbol_of_a_tile():
 
 
 def test_two_lanes_for_each_point():
-    paired = axes(pairs=1)
+    paired = axes(run=Run(1, 2))
     assert paired.lowered(parse("d1")) == BlockNumber(1).expr * 8 + Lane(1).expr.floordiv(2)
     assert paired.block_count(1).constant == 5
 
