@@ -187,7 +187,7 @@ def scan_looped(reduced: ReducedColumns, hardware: Hardware) -> Tile | None:
     When: the kernel scans.  Why: the threads of a program exchange what they have scanned, and wait for each
     other, in each block: more programs of fewer warps have more in flight.  A linear recurrence of 4096 steps
     of 8192 columns takes 169 us, and 237 by ``column-looped``; three running sums of as many steps 278 and
-    424, and one behind another, with logarithms, 484 and 600 (H100).
+    424, and one behind another, with logarithms, 484 and 600 (H200).
     """
     if not reduced.shape.kernel.scans:
         return None
