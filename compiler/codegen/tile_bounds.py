@@ -25,32 +25,29 @@ def at_most(value: ir.Value) -> float:
 
 def splat_constant(value: ir.Value) -> float | None:
     """The number that a float tile holds in every element, where that is a constant."""
-    if isinstance(value.owner, ir.Block):
-        return None
-    op = value.owner.operation
-    if op.name in _SHAPES:
-        return splat_constant(op.operands[0])
-    if op.name != "arith.constant" or not isinstance(tt.element_of(value.type), ir.FloatType):
-        return None
-    attribute = op.attributes["value"]
-    if isinstance(value.type, ir.RankedTensorType):
-        attribute = ir.DenseElementsAttr(attribute).get_splat_value()
-    return float(ir.FloatAttr(attribute).value)
+    attribute = _splat(value, ir.FloatType)
+    return None if attribute is None else float(ir.FloatAttr(attribute).value)
 
 
 def splat_integer(value: ir.Value) -> int | None:
     """The number that a tile of integers holds in every element, where that is a constant."""
+    attribute = _splat(value, ir.IntegerType)
+    return None if attribute is None else int(ir.IntegerAttr(attribute))
+
+
+def _splat(value: ir.Value, element: type[ir.Type]) -> ir.Attribute | None:
+    """The constant of type ``element`` that a tile holds in every element."""
     if isinstance(value.owner, ir.Block):
         return None
     op = value.owner.operation
     if op.name in _SHAPES:
-        return splat_integer(op.operands[0])
-    if op.name != "arith.constant" or not isinstance(tt.element_of(value.type), ir.IntegerType):
+        return _splat(op.operands[0], element)
+    if op.name != "arith.constant" or not isinstance(tt.element_of(value.type), element):
         return None
     attribute = op.attributes["value"]
     if isinstance(value.type, ir.RankedTensorType):
         attribute = ir.DenseElementsAttr(attribute).get_splat_value()
-    return int(ir.IntegerAttr(attribute))
+    return attribute
 
 
 def integer_bounds(value: ir.Value) -> tuple[int, int] | None:

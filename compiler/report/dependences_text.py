@@ -51,8 +51,10 @@ class _Writer:
                 yield f"  after {edge.before}: {edge.reason}{of}, {edge.strength}"
 
     def accesses(self, node: Node) -> Iterator[str]:
-        is_kernel = node.kind == "kernel" and node.callee is not None
-        summary = KernelInfo.of(node.callee).summary if is_kernel else None
+        summary = None
+        if node.kind == "kernel":
+            assert node.callee is not None
+            summary = KernelInfo.of(node.callee).summary
         if node.kind == "fuse.view":
             self.inherit(node)
             yield f"view {self.named(node.results[0])}"

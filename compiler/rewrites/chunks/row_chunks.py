@@ -43,7 +43,7 @@ from torch.fx import Graph, GraphModule, Node
 from ...base.dataclass import dataclass
 from ...fx.new_node import computed_node, tidied
 from ...fx.views import storage_root
-from ..joint.sides import after_tangents
+from ..joint.sides import after_tangents, before_results
 from ..rewriting import rewrite
 from .ordered import run_after
 from .row_ops import PRODUCTS, Rows, is_transpose, reduced, reshaped, shape_of
@@ -104,7 +104,7 @@ def _regions(graph: Graph, product: Node) -> list[RowRegion]:
     shape = shape_of(product)
     assert shape is not None
     rows, width = Rows(shape[0]), shape[1] // 2
-    needed = _forward(graph)
+    needed = before_results(graph)
     if product not in needed:
         raise NotByRows("it is part of the backward pass")
     forward = region_of(graph, rows, width, [product], needed)
@@ -116,18 +116,6 @@ def _regions(graph: Graph, product: Node) -> list[RowRegion]:
     if not any(n not in region.wide for region in regions for n in region.nodes):
         raise NotByRows("nothing reads it")
     return regions
-
-
-def _forward(graph: Graph) -> set[Node]:
-    """All that the results of the forward pass are computed from."""
-    backward = after_tangents(graph)
-    waiting = [n for n in graph.output_node().all_input_nodes if n not in backward]
-    found = set(waiting)
-    while waiting:
-        new = set(waiting.pop().all_input_nodes) - found
-        found |= new
-        waiting += new
-    return found
 
 
 def _chunk(graph: Graph, regions: list[RowRegion], limit: int) -> int:
