@@ -38,6 +38,8 @@ PCIE4, PCIE5 = Link(24.0, 12.5, 12.0, 11.0), Link(48.0, 25.0, 24.0, 22.5)
 
 #: Scalar operations that a multiprocessor issues in a clock.
 LANES = 128
+#: Bytes of memory that every GPU here moves at once.
+SECTOR = 32
 #: Speed of matrix products beside half precision.  float32 counts as tf32.
 TENSOR_SPEED: Mapping[str, float] = {
     "bf16": 1.0, "f16": 1.0, "f8E4M3FN": 2.0, "f8E5M2": 2.0, "i8": 2.0, "f32": 0.5, "f64": 0.07,

@@ -14,7 +14,7 @@ from ...compiler.analysis.kernel.accesses import Read, Summary
 from ...compiler.analysis.kernel.info import BodyOps, KernelInfo
 from ...compiler.base.dataclass import dataclass
 from ...compiler.base.remarks import Remarks
-from ...compiler.cost.hardware import Hardware
+from ...compiler.cost.hardware import SECTOR, Hardware
 from ...compiler.cost.slots import slots
 from ...compiler.index.facts import is_indirect
 from ...compiler.ir.defining import defining_op
@@ -28,8 +28,6 @@ from .fusing import groups_of, measurements_of
 
 #: Inputs may live longer by this share of a tensor more than it takes: a number, or one for each row.
 _BESIDE = 1 / 64
-#: Bytes of memory that are read at once.
-_SECTOR = 32
 
 
 @dataclass(frozen=True)
@@ -204,7 +202,7 @@ class _Uses:
         if summary.asserts and not body.checks_indices_alone and (len(made.results) == 1 or tables):
             return None
         looked_up = [r for r in summary.reads if r.indirect and r.argument in tables]
-        if any(self._row_bytes(made.operands[r.argument], r) < _SECTOR for r in looked_up):
+        if any(self._row_bytes(made.operands[r.argument], r) < SECTOR for r in looked_up):
             return None
         needed, loaded = body.needed(result)
         if any(name in needed for name in ("fuse.rand", *(c.op for c in summary.crossings))):

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from ...compiler.base.dataclass import dataclass
+from ...compiler.cost.hardware import SECTOR
 from ...compiler.index import Expr, Facts, Mod, const, linear, offset, parse, sym
 from ...compiler.ir.defining import defining_op, is_true
 from ...compiler.ir.kernel import Access, Kernel, argument_attributes, string
@@ -17,7 +18,6 @@ from ..base.program import Program
 from ..kernels.conditions import comparison, negates
 
 _EQUAL, _LESS, _NOT_LESS = 0, 2, 5  #: predicates of ``arith.cmpi``
-_SECTOR = 32  #: bytes: memory is written in such pieces
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,7 @@ class PartialWrite:
             else:
                 runs *= count
         whole = estimate(spec.storage_elements, hints) * spec.element_bytes
-        return runs * -(-run // _SECTOR) * _SECTOR <= whole
+        return runs * -(-run // SECTOR) * SECTOR <= whole
 
 
 class _Compared(NamedTuple):

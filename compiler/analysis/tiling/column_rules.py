@@ -17,6 +17,8 @@ from .row_rules import ROW_REGISTERS, THREAD_BYTES, both_ways, scans_held
 
 #: Most columns of a program, and most of its warps where these columns share a number for each row.
 _COLUMNS, _SHARING_WARPS = 128, 4
+#: Elements of a thread in a block of eight warps.
+_THREAD_ELEMENTS = 8
 #: Bytes of a line of memory: the least of a row that a program reads.
 _LINE_BYTES = 128
 
@@ -210,8 +212,8 @@ def many_sums(reduced: ReducedColumns, hardware: Hardware) -> Tile | None:
     products with neighbours take 239 barriers there if the warps share the rows.
     """
     shape, columns = reduced.shape, _COLUMNS
-    each = 8 * THREADS_OF_FOUR_WARPS * 2 // 256
-    if each * (shape.live_values + _sums(reduced)) <= ROW_REGISTERS or shape.rereads:
+    sums = sum(len(op.results) for op in shape.kernel.reductions)
+    if _THREAD_ELEMENTS * (shape.live_values + sums) <= ROW_REGISTERS or shape.rereads:
         return None
     if shape.points(reduced.inner) < columns or reduced.programs(columns) < hardware.full_grid:
         return None
@@ -250,15 +252,10 @@ def _block(reduced: ReducedColumns, hardware: Hardware) -> tuple[int, int]:
     columns = min(_COLUMNS, max(1, ceil_power(reduced.shape.points(reduced.inner))))
     while columns > 32 and reduced.programs(columns) < hardware.full_grid:
         columns //= 2
-    total = 8 * THREADS_OF_FOUR_WARPS * 2
+    total = _THREAD_ELEMENTS * THREADS_OF_FOUR_WARPS * 2
     while total > 512 and total // 256 * reduced.shape.live_values > SMALL_REGISTERS:
         total //= 2
     return columns, max(1, total // columns)
-
-
-def _sums(reduced: ReducedColumns) -> int:
-    """What a loop carries for each element of a block."""
-    return sum(len(op.results) for op in reduced.shape.kernel.reductions)
 
 
 def _warps(columns: int, rows: Axis) -> int:

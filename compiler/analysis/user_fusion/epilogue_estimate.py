@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from ...cost.clock import microseconds
-from ...cost.hardware import Hardware
+from ...cost.hardware import SECTOR, Hardware
 from ...cost.slots import slots
 from ...cost.work import Work
 from ...index import Expr, const, offset
@@ -19,8 +19,8 @@ from ...ir.sizes import UNKNOWN, estimate
 from ..user_kernel.coordinates import Coordinates
 from .user_epilogues import EpilogueSite
 
-#: Bytes of memory that are moved at once, and threads that access memory at once.
-_SECTOR, _THREADS = 32, 32
+#: Threads that access memory at once.
+_THREADS = 32
 
 
 def reader_microseconds(
@@ -74,8 +74,8 @@ def spread(at: Sequence[Expr], spec: TensorSpec, coordinates: Coordinates, hints
         lanes = np.arange(min(_THREADS, coordinates.shape[axis]), dtype=np.int64)
         env: dict[str, object] = {name: hints.get(name, UNKNOWN) for name in e.symbols()}
         env |= {name: int(name[0] == "x") for name in e.symbols() if name.endswith("'")}  # it may divide
-        places = (e.evaluate({**env, f"l{axis}'": lanes}) + 0 * lanes) * spec.element_bytes // _SECTOR
-        least = -(-len(lanes) * spec.element_bytes // _SECTOR)
+        places = (e.evaluate({**env, f"l{axis}'": lanes}) + 0 * lanes) * spec.element_bytes // SECTOR
+        least = -(-len(lanes) * spec.element_bytes // SECTOR)
         found.append(max(1.0, len(np.unique(places)) / least))
     return min(found)
 
