@@ -128,6 +128,14 @@ def test_the_library_adds_the_parts_of_a_gradient_in_place():
     assert fired(compiled) and forward <= 110_000 and backward <= 110_000
 
 
+def test_the_gradient_of_a_read_at_one_place_is_pointwise():
+    """As a scatter into zeros, each part of it would be whole in memory."""
+    arguments, t = given()
+    compiled = Compiled(spelled, {"memory_limit": LIMIT, **PLANNED})
+    results(compiled, cloned(arguments), t)
+    assert fired(compiled) and "scatter" not in str(compiled.graphs[-1].module)
+
+
 @pytest.mark.parametrize("value", [-1, True, 1.5])
 def test_what_is_no_limit_is_refused(value):
     with pytest.raises(OptionError, match=r"option 'memory_limit' (is at least 0|takes an int or None), got"):
