@@ -13,7 +13,22 @@ _INTRODUCTION = """\
 # Options
 
 `torch.compile(model, backend="fuse", options={...})` takes these. An unknown name is an `OptionError` that
-names the nearest one, and so is a value of the wrong type. `mode=` sets some of them:
+names the nearest one, and so is a value of the wrong type. Those to know first:
+
+- `strict`: an op that cannot be generated is an error that names the op, its shapes and your line
+- `dump`, `report`: a folder with the IR after every pass; a page with what runs and what was not fused
+- `verify="numeric"`, `check_values="nan"`: name the pass that changed an answer, and the launch that
+  wrote a NaN first
+- `rounding="eager"`: rounds after each 16-bit op inside a kernel, as eager does, in place of computing in
+  float32 between them, as Inductor does ([figures](performance/tables.md#rounding))
+- `products="generated"`: kernels of all products that can be one; with `attention=False` one kernel of
+  [spelled-out attention](attention.md)
+- `pipeline`, `fx_pass`, `output="fx"`: your own [passes](../examples/custom_pipeline.py), your own [pass
+  over FX graphs](../examples/custom_fx_pass.py), the program as a [`GraphModule`](../examples/fx_output.py)
+- `deterministic`: equal bits in every run and after every restart
+- `cache_dir`, `cache=False`: where [compiled programs are kept](cache.md); keeps none
+
+`mode=` sets some of them:
 
 """
 
