@@ -120,8 +120,10 @@ class Options:
         small ones of a kind as one call (pass ``bucket-collectives``), which may change their order: all
         processes of a group have to compile the same graphs.  ``keep`` changes nothing.
     flex_attention: ``inductor`` lets Inductor compile ``torch.nn.attention.flex_attention`` and its gradient;
-        where Inductor fails, torch runs them as in eager mode.  ``eager`` always does that.  ``auto`` is
-        ``inductor`` on a GPU, and ``eager`` elsewhere and with ``deterministic``.
+        where Inductor fails, torch runs them as in eager mode.  ``eager`` always does that.  ``generated``
+        spells them out where their functions allow it, so that they are products and a softmax between, and
+        else is ``inductor``.  ``auto`` spells out what takes less time as one kernel, and else is ``inductor``
+        on a GPU, and ``eager`` elsewhere and with ``deterministic``.
     rounding: what the next op inside a kernel reads of a 16-bit result.  ``float32``: the number before it
         was rounded (pass ``keep-float32``), which is nearer to a computation in float32.  ``eager``: the
         rounded number, as in eager mode.  Inductor's ``emulate_precision_casts`` is False and True for these.
@@ -220,7 +222,7 @@ class Options:
     products: Products = field(default_factory=_products_by_default)
     user_kernels: UserKernels = "fused"
     collectives: Collectives = "overlap"
-    flex_attention: Literal["auto", "inductor", "eager"] = "auto"
+    flex_attention: Literal["auto", "generated", "inductor", "eager"] = "auto"
     rounding: Rounding = DEFAULT_ROUNDING
     random: Random = "generated"
     fp_fusion: bool = True
@@ -316,7 +318,13 @@ class Options:
     def inductor_flex_attention(self, on_gpu: bool) -> bool:
         """Whether Inductor compiles ``flex_attention``."""
         on = on_gpu and not self.deterministic
-        return on if self.flex_attention == "auto" else self.flex_attention == "inductor"
+        return on if self.flex_attention in ("auto", "generated") else self.flex_attention == "inductor"
+
+    def own_flex_attention(self, on_gpu: bool) -> bool:
+        """Whether ``flex_attention`` may be spelled out, to be a kernel of this compiler's."""
+        if self.flex_attention != "auto":
+            return self.flex_attention == "generated"
+        return on_gpu and self.products != "library" and self.rounding == "float32"
 
     @property
     def recovers(self) -> bool:

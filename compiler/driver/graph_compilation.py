@@ -14,7 +14,8 @@ from ..base.timing import Timing, stage
 from ..frontend.importer.interface import Fallback
 from ..fx.saved_strides import ALL_KEPT, KeptStrides, result_strides
 from ..rewrites.chunks.row_chunks import Limited
-from ..rewrites.stages import CHUNKED, GRAPH, KEYED, Switch, switched_on
+from ..rewrites.graph.flex_kernels import FlexGraph
+from ..rewrites.stages import CHUNKED, GRAPH, KEYED, SPELLED, Switch, switched_on
 from ..runtime.as_torch import run_as_torch
 from .cache_hit import hit_of_graph
 from .compiled_graph import GraphFacts, compiled_graph, report
@@ -73,6 +74,7 @@ def _compile(request: Request, key: str | None) -> CompiledGraph:
     gm, options = request.gm, request.options
     guards = _guards(gm)
     on = switched_on(options, kind=request.name, on_gpu=request.on_gpu)
+    SPELLED.run(gm, on, request.remarks, FlexGraph(gm, options.flex_attention == "generated"))
     GRAPH.run(gm, on, request.remarks)
     if options.memory_limit is not None and request.name == "inference":
         CHUNKED.run(gm, on, request.remarks, Limited(gm, options.memory_limit))

@@ -33,6 +33,7 @@ from .graph.complex_pairs import compute_pairs
 from .graph.effect_tokens import drop_tokens
 from .graph.embedding_gradients import compact_embedding_gradients
 from .graph.flex_attention import compile_flex_attention
+from .graph.flex_kernels import spell_flex_attention
 from .graph.gathers import sink_gathers
 from .graph.mutating_calls import write_calls_in_place
 from .graph.one_hot import sum_one_hots
@@ -66,6 +67,7 @@ class Switch(Enum):
     EPILOGUES = "option `epilogues`"
     LAYOUTS = "option `layouts`"
     FLEX = "option `flex_attention`"
+    FLEX_KERNELS = "option `flex_attention`, where `rounding` is `float32`"
     MEMORY = "option `memory_limit`"
 
 
@@ -81,6 +83,7 @@ def switched_on(options: Options, *, kind: str, on_gpu: bool) -> frozenset[Switc
         Switch.EPILOGUES: library,
         Switch.LAYOUTS: options.free_layouts(on_gpu),
         Switch.FLEX: options.inductor_flex_attention(on_gpu),
+        Switch.FLEX_KERNELS: options.own_flex_attention(on_gpu),
         Switch.MEMORY: options.memory_limit is not None,
     }
     return frozenset(switch for switch, on in holds.items() if on)
@@ -185,6 +188,11 @@ GRAPH = Stage(
         Step(scatter_into_one_table, Switch.ALWAYS, "last: the rewrites before know tables of zeros"),
     ),
 )
+SPELLED = Stage(
+    "spelled",
+    "The same graph, in front of those rewrites (`driver/graph_compilation.py`).",
+    (Step(spell_flex_attention, Switch.FLEX_KERNELS, "what it spells out is what the rewrites after it see"),),
+)
 LAYOUTS = Stage(
     "layouts",
     "The same graph, when its strides are chosen (`rewrites/layouts/choose.py`).",
@@ -206,7 +214,7 @@ IMPORTED = Stage(
     ),
 )
 #: In the order in which they run.
-STAGES = (CAPTURED, JOINT, CHUNKED, KEYED, GRAPH, LAYOUTS, IMPORTED)
+STAGES = (CAPTURED, JOINT, CHUNKED, KEYED, SPELLED, GRAPH, LAYOUTS, IMPORTED)
 
 __all__ = [
     "CAPTURED",
@@ -216,6 +224,7 @@ __all__ = [
     "JOINT",
     "KEYED",
     "LAYOUTS",
+    "SPELLED",
     "STAGES",
     "Stage",
     "Step",
