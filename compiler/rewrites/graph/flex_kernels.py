@@ -160,16 +160,14 @@ class _Call:
                 first, last = (_of_rows(t, blocks[_BLOCK][0], q.shape[-2]) for t in _bounds(blocks))
                 seen = (places[3] >= first) & (places[3] < last) & seen
             x = torch.where(seen, x, -math.inf)
-        largest = x.amax(-1, keepdim=True)
-        empty = largest == -math.inf
-
         def result() -> Tensor:
+            empty = logarithm().unsqueeze(-1) == -math.inf
             return torch.where(empty, 0, torch.softmax(x, -1).to(q.dtype) @ v)
 
         def logarithm() -> Tensor:
-            return torch.where(empty.squeeze(-1), -math.inf, x.logsumexp(-1)) / math.log(2)
+            return x.logsumexp(-1)
 
-        return result, logarithm, lambda: largest.squeeze(-1) / math.log(2)
+        return result, lambda: logarithm() / math.log(2), lambda: x.amax(-1) / math.log(2)
 
 
 def _function(gm: GraphModule, node: Any) -> GraphModule:
