@@ -122,8 +122,8 @@ class Options:
     flex_attention: ``inductor`` lets Inductor compile ``torch.nn.attention.flex_attention`` and its gradient;
         where Inductor fails, torch runs them as in eager mode.  ``eager`` always does that.  ``generated``
         spells them out where their functions allow it, so that they are products and a softmax between, and
-        else is ``inductor``.  ``auto`` spells out what takes less time as one kernel, and else is ``inductor``
-        on a GPU, and ``eager`` elsewhere and with ``deterministic``.
+        else is ``inductor``.  ``auto`` spells out what takes less time as one kernel.  What is left is
+        ``inductor`` on a GPU, and ``eager`` elsewhere and with ``deterministic``.
     rounding: what the next op inside a kernel reads of a 16-bit result.  ``float32``: the number before it
         was rounded (pass ``keep-float32``), which is nearer to a computation in float32.  ``eager``: the
         rounded number, as in eager mode.  Inductor's ``emulate_precision_casts`` is False and True for these.

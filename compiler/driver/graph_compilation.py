@@ -2,6 +2,7 @@
 
 import logging
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import torch
@@ -11,6 +12,7 @@ from ..base.errors import CompilerFailed, ImportGraphError
 from ..base.options import Options
 from ..base.remarks import Remarks
 from ..base.timing import Timing, stage
+from ..frontend.autograd.decompositions import decomposition_table
 from ..frontend.importer.interface import Fallback
 from ..fx.saved_strides import ALL_KEPT, KeptStrides, result_strides
 from ..rewrites.chunks.row_chunks import Limited
@@ -74,7 +76,8 @@ def _compile(request: Request, key: str | None) -> CompiledGraph:
     gm, options = request.gm, request.options
     guards = _guards(gm)
     on = switched_on(options, kind=request.name, on_gpu=request.on_gpu)
-    SPELLED.run(gm, on, request.remarks, FlexGraph(gm, options.flex_attention == "generated"))
+    spelled = FlexGraph(gm, options.flex_attention == "generated", partial(decomposition_table, False))
+    SPELLED.run(gm, on, request.remarks, spelled)
     GRAPH.run(gm, on, request.remarks)
     if options.memory_limit is not None and request.name == "inference":
         CHUNKED.run(gm, on, request.remarks, Limited(gm, options.memory_limit))

@@ -191,7 +191,11 @@ GRAPH = Stage(
 SPELLED = Stage(
     "spelled",
     "The same graph, in front of those rewrites (`driver/graph_compilation.py`).",
-    (Step(spell_flex_attention, Switch.FLEX_KERNELS, "what it spells out is what the rewrites after it see"),),
+    (
+        Step(
+            spell_flex_attention, Switch.FLEX_KERNELS, "what it spells out is what the rewrites after it see"
+        ),
+    ),
 )
 LAYOUTS = Stage(
     "layouts",

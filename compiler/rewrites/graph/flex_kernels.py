@@ -37,7 +37,7 @@ Why not an MLIR pass: the functions are FX graphs, and the op is a call of Induc
 import logging
 import math
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 from unittest import mock
 
@@ -61,14 +61,19 @@ _aten = torch.ops.aten
 #: Places in the tuple of a ``BlockMask``: numbers and indices of the key blocks of each block of rows, those
 #: that are masked in part and the full ones; sizes of blocks from the end, in front of the mask function.
 _PARTIAL, _FULL, _BLOCK = (2, 3), (4, 5), slice(-3, -1)
+#: The size of a block where no mask is given.
+_NO_BLOCKS = 1 << 30
 
 
 @dataclass(frozen=True)
 class FlexGraph:
-    """A graph of AOTAutograd, and whether each ``flex_attention`` that can be is spelled out."""
+    """A graph of AOTAutograd, and whether each ``flex_attention`` that can be is spelled out.
+    decompositions: gives torch's ops that become simpler ones, as AOTAutograd is given them.
+    """
 
     gm: GraphModule
     forced: bool
+    decompositions: Callable[[], Mapping[Any, Callable[..., Any]]]
 
 
 @rewrite("flex-kernels", "flex_attention is spelled out, as one kernel of its products is faster")
@@ -83,7 +88,7 @@ def spell_flex_attention(flex: FlexGraph) -> int:
         except NotRead as reason:
             log.debug("%s stays: %s", node.name, reason)
             continue
-        call.spell_out(flex.gm)
+        call.spell_out(flex)
         count += 1
     return tidied(flex.gm, count)
 
@@ -101,22 +106,23 @@ class _Call:
         """Raises NotRead where a call cannot be spelled out."""
         if any(user.target is not operator.getitem for user in node.users):
             raise NotRead("its results are read as a tuple")
-        query, _, value, score, blocks = node.args[:5]
+        query, key, score, blocks = (node.args[n] for n in (0, 1, 3, 4))
         if query.meta["val"].dtype not in (torch.bfloat16, torch.float16):  # type: ignore[union-attr]
             raise NotRead("tensor cores do not multiply its dtype exactly")
         read_score(_function(gm, score))
         mask = read_mask(_function(gm, blocks[-1]))  # type: ignore[index]
-        whole = _covers(blocks, query.meta["val"], node.args[1].meta["val"])  # type: ignore[union-attr]
+        whole = _covers(blocks, query.meta["val"], key.meta["val"])  # type: ignore[union-attr]
         if mask.open and not whole:
             raise NotRead("only the tables of its blocks mask scores")
         return _Call(node, not mask.open, mask.looked_up and not whole)
 
     def weigh(self) -> None:
         """Raises NotRead where Inductor's kernel is estimated to take less time."""
+        raise NotRead("its time was not measured")
 
-    def spell_out(self, gm: GraphModule) -> None:
+    def spell_out(self, flex: FlexGraph) -> None:
         """Puts the steps in place of the call."""
-        node = self.node
+        node, gm = self.node, flex.gm
         taken = sorted({int(user.args[1]) for user in node.users})  # type: ignore[call-overload]
         operands = [n for n in node.all_input_nodes if n.op != "get_attr"]
         attributes = {n: held(gm, str(n.target)) for n in node.all_input_nodes if n.op == "get_attr"}
@@ -128,7 +134,7 @@ class _Call:
             made = [results[position]() for position in taken]
             return tuple(_strided_as(m, w) for m, w in zip(made, wanted, strict=True))
 
-        traced = _traced(spelled, [n.meta["val"] for n in operands])
+        traced = _traced(spelled, [n.meta["val"] for n in operands], flex.decompositions())
         results = inline(traced, operands, node)
         for user in list(node.users):
             user.replace_all_uses_with(results[taken.index(user.args[1])])  # type: ignore[arg-type]
@@ -160,6 +166,7 @@ class _Call:
                 first, last = (_of_rows(t, blocks[_BLOCK][0], q.shape[-2]) for t in _bounds(blocks))
                 seen = (places[3] >= first) & (places[3] < last) & seen
             x = torch.where(seen, x, -math.inf)
+
         def result() -> Tensor:
             empty = logarithm().unsqueeze(-1) == -math.inf
             return torch.where(empty, 0, torch.softmax(x, -1).to(q.dtype) @ v)
@@ -180,16 +187,16 @@ def _function(gm: GraphModule, node: Any) -> GraphModule:
 def _covers(blocks: Any, query: Tensor, key: Tensor) -> bool:
     """Whether there is one block, which all rows and keys are in: no mask was given."""
     sizes = zip(blocks[_BLOCK], (query.shape[-2], key.shape[-2]), strict=True)
-    return all(isinstance(block, int) and isinstance(n, int) and n <= block for block, n in sizes)
+    return all(block >= _NO_BLOCKS or (isinstance(n, int) and n <= block) for block, n in sizes)
 
 
-def _traced(function: Callable[..., Any], values: list[Any]) -> GraphModule:
+def _traced(
+    function: Callable[..., Any], values: list[Any], decompositions: Mapping[Any, Callable[..., Any]]
+) -> GraphModule:
     """The graph of a function of values like these, in ops that the importer builds."""
-    from ...frontend.autograd.decompositions import decomposition_table
-
-    fake_mode = detect_fake_mode(values)
-    with mock.patch.object(fake_mode, "allow_non_fake_inputs", True):  # numbers of the functions
-        traced = make_fx(function, decomposition_table=decomposition_table(differentiated=False))(*values)
+    trace = make_fx(function, decomposition_table=decompositions, tracing_mode="symbolic")
+    with mock.patch.object(detect_fake_mode(values), "allow_non_fake_inputs", True):  # the functions' numbers
+        traced: GraphModule = trace(*values)
     traced.graph.eliminate_dead_code()
     return traced
 

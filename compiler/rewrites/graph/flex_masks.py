@@ -54,8 +54,8 @@ class Mask:
 
 
 def read_score(function: GraphModule) -> Node:
-    """The result of a function, each step of which is computed for each score by itself.  Raises NotRead where
-    a step is not.
+    """The result of a function, each step of which is computed for each score by itself.  Raises NotRead
+    where a step is not.
     """
     result = None
     for node in function.graph.nodes:
@@ -126,7 +126,9 @@ class _Conditions:
 
     def _side(self, node: Node) -> Side:
         target: Any = node.target
-        name = f"{target.overloadpacket.__name__}.{target._overloadname}" if hasattr(target, "_schema") else ""
+        name = (
+            f"{target.overloadpacket.__name__}.{target._overloadname}" if hasattr(target, "_schema") else ""
+        )
         if target == _aten.eq.Tensor and all(_is_lookup(side) for side in node.args):
             if node.args[0].args[0] is not node.args[1].args[0]:  # type: ignore[union-attr]
                 raise NotRead("its mask compares look-ups of two tensors")
@@ -150,7 +152,9 @@ class _Conditions:
         target: Any = node.target
         if target in _MOVED:
             return self._times(node.args[0])
-        inner = [self._times(n) for n in node.all_input_nodes if n.op != "placeholder" or not n.meta["val"].dim()]
+        inner = [
+            self._times(n) for n in node.all_input_nodes if n.op != "placeholder" or not n.meta["val"].dim()
+        ]
         if not any(factor != 0 for factor in inner):
             return 0
         times = [self._times(side) for side in node.args[:2]]
