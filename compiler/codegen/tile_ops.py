@@ -239,9 +239,9 @@ def narrow(builder: TileBuilder, value: ir.Value, element: ir.Type) -> ir.Value:
     conversions to the small float types.
     """
     if str(tt.element_of(value.type)) == "f64":
-        value = builder.cast("arith.truncf", value, "f32")
+        value = builder.cast("arith.truncf", value, "f32", _rounded_again(builder, value))
     if str(element) not in _FP8:
-        return builder.cast("arith.truncf", value, element)
+        return builder.cast("arith.truncf", value, element, _rounded_again(builder, value))
     value = widen(builder, value, ir.F32Type.get())
     rounding = {"rounding": builder.attribute(1)}
     size = builder.elementwise("math.absf", [value])
@@ -263,6 +263,16 @@ def narrow(builder: TileBuilder, value: ir.Value, element: ir.Type) -> ir.Value:
     sign = builder.elementwise("arith.andi", [bits, builder.fill(-128, bits)])
     infinity = builder.elementwise("arith.ori", [sign, builder.fill(0x7C, bits)])
     return builder.cast("tt.bitcast", builder.select(overflow, infinity, bits), element)
+
+
+def _rounded_again(builder: TileBuilder, value: ir.Value) -> dict[str, ir.Attribute] | None:
+    """The rounding mode of a ``truncf`` of ``value``, to the nearest even.  It is said where an integer was
+    rounded to a float, since Triton's canonicaliser rounds the integer once otherwise; eager rounds twice.
+    """
+    made = defining_op(value, "arith.sitofp") or defining_op(value, "arith.uitofp")
+    if made is None or ir.IntegerType(tt.element_of(made.operands[0].type)).width < 32:
+        return None
+    return {"roundingmode": builder.attribute(0)}
 
 
 def _libm(builder: TileBuilder, op: ir.Operation, operands: Sequence[ir.Value]) -> list[ir.Value]:

@@ -410,7 +410,8 @@ class Arithmetic:
     def _to_float(self, x: Scalar, dtype: torch.dtype, implicit: bool = False) -> Scalar:
         source, target = BY_TORCH[x.dtype], BY_TORCH[dtype]
         if source.kind != "float":
-            middle = dtype if target.bits >= 32 else torch.float32
+            at_once = target.bits >= 32 or (target.bits == 16 and source.bits <= 16)  # as f32 holds it
+            middle = dtype if at_once else torch.float32
             op = "arith.sitofp" if source.kind == "signed" else "arith.uitofp"
             whole = Scalar(self.emit(op, self.type_of(middle), [x.value]), middle)
             return self._to_float(whole, dtype, implicit)

@@ -83,6 +83,41 @@ def test_every_pair_of_dtypes(source: torch.dtype, target: torch.dtype) -> None:
     assert equal(run_one(aten._to_copy.default, [x], {"dtype": target}), x.to(target))
 
 
+@pytest.mark.parametrize("middle", [torch.float32, torch.float64], ids=str)
+@pytest.mark.parametrize("target", [torch.float32, torch.bfloat16, torch.float16], ids=str)
+@pytest.mark.parametrize("source", [torch.int32, torch.int64, torch.uint8], ids=str)
+def test_integers_are_rounded_as_often_as_in_eager(
+    source: torch.dtype, middle: torch.dtype, target: torch.dtype
+) -> None:
+    """Each number rounds to a tie of the narrower type, behind which a digit is lost."""
+    limits = torch.iinfo(source)
+    ties = [2**k + 2 ** (k - digits) + 1 for k in range(12, 63) for digits in (8, 11, 24)]
+    x = torch.tensor([n for t in ties for n in (t, -t) if limits.min <= n <= limits.max] or [3], dtype=source)
+
+    def convert(i: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        return i.to(middle).to(target), i.to(target)
+
+    for ours, theirs in zip(Compiled(convert)(x), convert(x), strict=True):
+        assert equal(ours, theirs)
+
+
+def test_angles_of_two_constants() -> None:
+    """Upstream's fold of ``math.atan2`` gives NaN for two zeros."""
+
+    def angles(x: torch.Tensor) -> tuple[torch.Tensor, ...]:
+        zero = torch.zeros_like(x)
+        return (
+            torch.atan2(zero, zero),
+            torch.atan2(-zero, zero),
+            torch.atan2(zero, -zero),
+            torch.atan2(-zero, -zero),
+        )
+
+    x = torch.ones(3)
+    for ours, theirs in zip(Compiled(angles)(x), angles(x), strict=True):
+        assert equal(ours, theirs)
+
+
 IOTA = {"device": "cpu", "requires_grad": False}
 MASK = torch.tensor([True, False, True])
 CREATION: list[tuple[Any, list[Any], dict[str, Any]]] = [

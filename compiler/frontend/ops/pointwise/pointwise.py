@@ -19,7 +19,7 @@ K = KernelBuilder
 
 #: Ops that are one op of the ``math`` dialect; integers become floats first.
 MATH = {
-    "acos": "acos", "acosh": "acosh", "asin": "asin", "asinh": "asinh", "atan": "atan", "atan2": "atan2",
+    "acos": "acos", "acosh": "acosh", "asin": "asin", "asinh": "asinh", "atan": "atan",
     "atanh": "atanh",
     "cos": "cos", "cosh": "cosh", "erf": "erf", "erfc": "erfc", "exp": "exp", "exp2": "exp2",
     "expm1": "expm1", "log": "log",
@@ -28,8 +28,9 @@ MATH = {
     "tan": "tan", "tanh": "tanh",
 }  # fmt: skip
 
-#: Ops that are one function of libdevice.
+#: Ops that are one function of libdevice.  MLIR folds ``math.atan2`` of two zeros to NaN.
 LIBM = {
+    "atan2": "atan2",
     "lgamma": "lgamma", "erfinv": "erfinv", "i0": "cyl_bessel_i0", "hypot": "hypot",
     "special_i1": "cyl_bessel_i1", "special_bessel_j0": "j0", "special_bessel_j1": "j1",
     "special_bessel_y0": "y0",
