@@ -27,8 +27,8 @@ from .kernels import adding_dims, keep_dims
 #: The most frequent operations of ``@main``, which refer to no function.
 WITHOUT_REFERENCES = frozenset({"fuse.empty", "fuse.view", "fuse.size", "fuse.sym", "func.return"})
 
-#: Patterns of upstream's ``canonicalize`` that leave out a rounding of eager's: an integer becomes a float, then
-#: a narrower one.
+#: Patterns of upstream's ``canonicalize`` that leave out a rounding of eager's: an integer becomes a float,
+#: and that a narrower one.
 ROUND_ONCE = ("{anonymous}::TruncFSIToFPToSIToFP", "{anonymous}::TruncFUIToFPToUIToFP")
 
 
