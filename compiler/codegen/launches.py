@@ -1,9 +1,10 @@
 """What Triton compiles of a planned module: the TTIR of every launch, with its options and signature."""
 
 from ..base.dataclass import dataclass
+from ..ir.dialects import tt
 from ..ir.kernel import attribute_items, string, strings
 from ..ir.nesting import modules_in
-from ..mlir import ir
+from ..mlir import func, ir
 from .ttir import ttir_text
 
 
@@ -28,11 +29,11 @@ def kernel_sources(module: ir.Module) -> dict[str, KernelSource]:
     functions = {
         string(op.attributes["sym_name"]): op.operation
         for op in module.body.operations
-        if op.operation.name == "tt.func"
+        if isinstance(op, tt.Func)
     }
     sources: dict[str, KernelSource] = {}
     for op in module.body.operations:
-        if op.operation.name != "func.func" or "fuse.launch" not in op.attributes:
+        if not isinstance(op, func.FuncOp) or "fuse.launch" not in op.attributes:
             continue
         tile = dict(attribute_items(op.attributes["fuse.tile"])) if "fuse.tile" in op.attributes else {}
         target = ir.FlatSymbolRefAttr(op.attributes["fuse.launch"]).value
@@ -59,7 +60,7 @@ def _has_axes(tile: dict[str, ir.Attribute]) -> bool:
 def _multiplies(region: ir.Region) -> bool:
     """Whether an operation in a region multiplies tiles."""
     return any(
-        op.operation.name == "tt.dot" or any(_multiplies(inner) for inner in op.operation.regions)
+        isinstance(op, tt.Dot) or any(_multiplies(inner) for inner in op.operation.regions)
         for block in region.blocks
         for op in block.operations
     )

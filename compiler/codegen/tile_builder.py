@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from ..ir.defining import defining_op, is_true
 from ..ir.dialects import tt
 from ..ir.dialects.tt_text import mirror_name
-from ..mlir import ir
+from ..mlir import arith, ir
 from . import nvidia
 from .tile_bounds import splat_integer
 
@@ -59,14 +59,14 @@ def shifted_bits(value: ir.Value) -> tuple[ir.Value, int, int]:
     width = ir.IntegerType(tt.element_of(value.type)).width
     full, shift = 2**width - 1, 0
     mask = full
-    for name in ("arith.andi", "arith.shrui", "arith.shrsi"):
-        op = defining_op(value, name)
+    for kind in (arith.AndIOp, arith.ShRUIOp, arith.ShRSIOp):
+        op = defining_op(value, kind)
         number = None if op is None else splat_integer(op.operands[1])
         if op is None or number is None or shift:
             continue
-        if name == "arith.andi":
+        if kind is arith.AndIOp:
             value, mask = op.operands[0], number & full
-        elif 0 <= number < width and (name == "arith.shrui" or mask <= full >> number):
+        elif 0 <= number < width and (kind is arith.ShRUIOp or mask <= full >> number):
             value, shift = op.operands[0], number
     return value, shift, mask & full >> shift
 

@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 from ..analysis.kernel.precision import added_to_ordinary
 from ..ir.defining import defining_op
 from ..ir.dialects import tt
-from ..mlir import ir
+from ..mlir import arith, ir
 from . import nvidia
 from .libdevice import BY_NAME, BY_OP
 from .products import of_bits
@@ -185,14 +185,14 @@ def _rounded_and_clamped(value: ir.Value) -> tuple[ir.Value, float, float] | Non
     keep x + 1.5 * 2**23 exact; else None.
     """
     bounds = []
-    for name in ("arith.minimumf", "arith.maximumf"):
-        op = defining_op(value, name)
+    for kind in (arith.MinimumFOp, arith.MaximumFOp):
+        op = defining_op(value, kind)
         bound = None if op is None else splat_constant(op.operands[1])
         if op is None or bound is None or bound != int(bound) or abs(bound) > 2**22:
             return None
         bounds.append(bound)
         value = op.operands[0]
-    op = defining_op(value, "tt.extern_elementwise")
+    op = defining_op(value, tt.ExternElementwise)
     if op is None or ir.StringAttr(op.attributes["symbol"]).value != nvidia.RINT:
         return None
     return op.operands[0], bounds[1], bounds[0]

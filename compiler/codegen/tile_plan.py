@@ -6,7 +6,7 @@ from collections.abc import Collection, Sequence
 
 from ..ir.kernel import ASSERTS, REDUCTIONS, Kernel, over
 from ..ir.tile import Tile
-from ..mlir import ir
+from ..mlir import func, ir
 
 STORES = ("fuse.store",)
 
@@ -32,7 +32,7 @@ class KernelPlan:
         self.ops = [
             op.operation
             for op in kernel.func.regions[0].blocks[0].operations
-            if op.operation.name != "func.return"
+            if not isinstance(op, func.ReturnOp)
         ]
         self.axes: dict[ir.Operation, tuple[int, ...]] = {}
         self.value_axes: dict[ir.Value, tuple[int, ...]] = {}

@@ -18,9 +18,9 @@ import math
 import struct
 from collections.abc import Callable
 
-from ..ir.contractions import PRODUCTS
 from ..ir.defining import defining_op
-from ..mlir import ir
+from ..ir.dialects import fuse
+from ..mlir import arith, ir
 from .tile_builder import TileBuilder, bits_of, shape_of
 
 #: Types in which a number that is too large becomes an infinity, so that rounding keeps the order of all
@@ -49,16 +49,14 @@ class Rounding:
         result; else None.
         """
         narrow, wide = op.operands[0], op.results[0].type
-        for name in ("arith.sitofp", "arith.uitofp"):
-            made = defining_op(narrow, name)
-            if made is None or str(wide) != "f32":
-                continue
-            source, signed = self.tile(made.operands[0]), name == "arith.sitofp"
+        made = defining_op(narrow, arith.SIToFPOp, arith.UIToFPOp)
+        if made is not None and str(wide) == "f32":
+            source, signed = self.tile(made.operands[0]), isinstance(made, arith.SIToFPOp)
             held = str(made.operands[0].type) == "i8" or bits_of(source, signed, str(narrow.type)) is not None
             integers = self.builder.of_bits(source, signed) if held else None
             if integers is not None:
                 return integers
-        rounding = defining_op(narrow, "arith.truncf")
+        rounding = defining_op(narrow, arith.TruncFOp)
         if rounding is None or rounding.operands[0].type != wide or str(narrow.type) not in _NARROW:
             return self._wide(narrow, wide)
         if self._rounded_again(op.results[0], narrow.type):
@@ -72,15 +70,15 @@ class Rounding:
         """
         if (str(op.operands[0].type), str(op.results[0].type)) != ("bf16", "f32"):
             return None
-        if defining_op(op.operands[0], "fuse.load") is not None:
+        if defining_op(op.operands[0], fuse.Load) is not None:
             value = self.tile(op.operands[0])
             if not shape_of(value) or self._packed_next(op.results[0], op.operands[0].type):
                 return None
             return self.builder.widened(value)
-        rounding = defining_op(op.operands[0], "arith.truncf")
+        rounding = defining_op(op.operands[0], arith.TruncFOp)
         if rounding is None or str(rounding.operands[0].type) != "f32":
             return None
-        if any(use.owner.operation.name != "arith.extf" for use in rounding.results[0].uses):
+        if not all(isinstance(use.owner, arith.ExtFOp) for use in rounding.results[0].uses):
             return None
         if self._packed(rounding, op.operands[0].type) or any(
             _is_rounded(use.owner.operation) for use in op.results[0].uses
@@ -94,9 +92,9 @@ class Rounding:
         product of matrices is a sum in f32.
         """
         source = rounding.operands[0]
-        if any(defining_op(source, name) is not None for name in PRODUCTS):
+        if defining_op(source, fuse.Dot, fuse.OnlineDot) is not None:
             return False
-        if not any(defining_op(source, name) for name in _ARITHMETIC):
+        if defining_op(source, arith.MulFOp, arith.AddFOp, arith.SubFOp) is None:
             return True
         return all(self.is_exact(operand, narrow) for operand in source.owner.operation.operands)
 
@@ -173,9 +171,7 @@ class Rounding:
 
 def _is_rounded(op: ir.Operation) -> bool:
     """Whether an op is a sum or product that is rounded next."""
-    return op.name in _ARITHMETIC and any(
-        use.owner.operation.name == "arith.truncf" for use in op.results[0].uses
-    )
+    return op.name in _ARITHMETIC and any(isinstance(use.owner, arith.TruncFOp) for use in op.results[0].uses)
 
 
 def _holds(narrow: str, number: float) -> bool:

@@ -1,6 +1,6 @@
 """Which values of ``@main`` share storage: views, ties of kernels, aliases of extern ops."""
 
-from ..mlir import ir
+from ..mlir import func, ir
 from .dialects import fuse
 from .kernel import argument_attributes, attribute_items, kernel_ties, string
 
@@ -10,7 +10,7 @@ def functions_of(module: ir.Module) -> dict[str, ir.Operation]:
     return {
         string(op.attributes["sym_name"]): op.operation
         for op in module.body.operations
-        if op.operation.name == "func.func"
+        if isinstance(op, func.FuncOp)
     }
 
 

@@ -8,12 +8,13 @@ from collections.abc import Iterator
 
 from ..mlir import ir
 from .defining import defining_op
+from .dialects import fuse
 from .layout import TensorSpec
 
 
 def root_of(value: ir.Value) -> ir.Value:
     """What a view is of, behind any chain of views; the value itself, if it is no view."""
-    while (view := defining_op(value, "fuse.view")) is not None:
+    while (view := defining_op(value, fuse.View)) is not None:
         value = view.operands[0]
     return value
 

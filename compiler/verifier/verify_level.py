@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 
+from ..ir.dialects import fuse
 from ..mlir import ir
 from .rules import Broken, Report
 
@@ -31,9 +32,7 @@ def _launched(op: ir.Operation) -> None:
 
 
 def _planned(op: ir.Operation) -> None:
-    if op.name == "fuse.empty" and any(
-        use.owner.operation.name != "fuse.after" for use in op.results[0].uses
-    ):
+    if op.name == "fuse.empty" and any(not isinstance(use.owner, fuse.After) for use in op.results[0].uses):
         raise Broken("expected fuse.alloc at the planned level, got fuse.empty")
 
 

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from ..analysis.cost.traffic import ATTRIBUTE as TRAFFIC
 from ..analysis.cost.traffic import Traffic
 from ..index import parse
+from ..ir.dialects import tt
 from ..ir.dialects.tt import Ptr
 from ..ir.tile import Tile
 from ..mlir import ir
@@ -202,7 +203,7 @@ def _entry(func: ir.Operation) -> None:
     if declared != actual:
         raise Broken(f"expected the arguments {_types(declared)} of function_type, got {_types(actual)}")
     operations = list(blocks[0].operations)
-    if not operations or operations[-1].operation.name != "tt.return":
+    if not operations or not isinstance(operations[-1], tt.Return):
         raise Broken("expected the body to end in tt.return")
 
 

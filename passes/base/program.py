@@ -20,7 +20,7 @@ from ...compiler.ir.kernel import (
 )
 from ...compiler.ir.nesting import modules_in
 from ...compiler.ir.storage import functions_of
-from ...compiler.mlir import ir, passmanager
+from ...compiler.mlir import func, ir, passmanager
 from ..pass_base import PassError
 from .kernels import adding_dims, keep_dims
 
@@ -83,7 +83,7 @@ class Program:
 
     def calls(self) -> list[ir.Operation]:
         """The ``func.call`` operations of ``@main`` in program order."""
-        return [op.operation for op in self.block.operations if op.operation.name == "func.call"]
+        return [op.operation for op in self.block.operations if isinstance(op, func.CallOp)]
 
     def arrange(self, ops: Sequence[ir.Operation]) -> None:
         """Puts the operations of ``@main`` in this order: all of them, the return last.

@@ -2,6 +2,7 @@
 
 from ...compiler.analysis.program.provenance import node_names
 from ...compiler.ir.defining import defining_op
+from ...compiler.ir.dialects import fuse
 from ...compiler.ir.kernel import ASSERTS, argument_attributes, kernel_ties
 from ...compiler.mlir import ir
 from .kernels import kernel_body, result_types, set_signature
@@ -56,7 +57,7 @@ def _steps(store: ir.Operation) -> list[ir.Operation]:
     step: ir.Operation | None = store
     while step is not None:
         steps.append(step)
-        step = defining_op(step.operands[0], "fuse.store")
+        step = defining_op(step.operands[0], fuse.Store)
     return steps
 
 

@@ -8,6 +8,7 @@ from ...compiler.analysis.fusion.plan import FusionPlan, Refusal
 from ...compiler.base.dataclass import dataclass
 from ...compiler.base.remarks import Remarks
 from ...compiler.ir.choices import join_choices
+from ...compiler.ir.dialects import fuse
 from ...compiler.ir.storage import functions_of
 from ...compiler.mlir import ir
 from ..analysis_manager import Analyses, AnalysisManager
@@ -180,7 +181,7 @@ def _replace(
                 graph.deps.values[number] = new[number]
                 continue
             for use in list(value.uses):
-                if use.owner.operation.name == "fuse.after":
+                if isinstance(use.owner, fuse.After):
                     if not new:
                         raise PassError(
                             "something is ordered after a value that fusion removes with all others",

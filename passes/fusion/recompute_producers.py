@@ -18,6 +18,7 @@ from ...compiler.cost.hardware import SECTOR, Hardware
 from ...compiler.cost.slots import slots
 from ...compiler.index.facts import is_indirect
 from ...compiler.ir.defining import defining_op
+from ...compiler.ir.dialects import fuse
 from ...compiler.ir.kernel import kernel_ties
 from ...compiler.mlir import ir
 from ..analysis_manager import Analyses, AnalysisManager
@@ -261,7 +262,7 @@ class _Copy:
         here = ir.InsertionPoint(user)
         call = producer.op.clone(here)
         for tie in producer.ties:
-            empty = defining_op(call.operands[tie], "fuse.empty")
+            empty = defining_op(call.operands[tie], fuse.Empty)
             if empty is not None:  # what else the producer stores into goes with the results that go
                 call.operands[tie] = empty.clone(ir.InsertionPoint(call)).results[0]
         program.callers[producer.name] += 1

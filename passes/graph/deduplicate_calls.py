@@ -8,6 +8,7 @@ from ...compiler.base.dataclass import dataclass
 from ...compiler.base.products import PRODUCTS
 from ...compiler.base.remarks import Remarks
 from ...compiler.ir.defining import defining_op
+from ...compiler.ir.dialects import fuse
 from ...compiler.ir.kernel import code_of, kernel_ties, string
 from ...compiler.ir.storage import aliased_operands, callee_name
 from ...compiler.mlir import ir
@@ -156,4 +157,4 @@ def _key(program: Program, op: ir.Operation) -> Hashable | None:
 
 
 def _is_fresh(value: ir.Value) -> bool:
-    return defining_op(value, "fuse.empty") is not None and len(list(value.uses)) == 1
+    return defining_op(value, fuse.Empty) is not None and len(list(value.uses)) == 1

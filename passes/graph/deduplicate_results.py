@@ -6,6 +6,7 @@ from typing import ClassVar
 from ...compiler.base.dataclass import dataclass
 from ...compiler.base.remarks import Remarks
 from ...compiler.ir.defining import defining_op
+from ...compiler.ir.dialects import fuse
 from ...compiler.ir.kernel import kernel_ties, string
 from ...compiler.mlir import ir
 from ..analysis_manager import Analyses, AnalysisManager
@@ -80,8 +81,8 @@ def _equal_results(kernel: ir.Operation) -> list[list[int]]:
 def _is_free(call: ir.Operation, kernel: ir.Operation, number: int, sharing: Sharing) -> bool:
     """Whether a result is read, and need not exist."""
     result = call.results[number]
-    is_fresh = defining_op(call.operands[kernel_ties(kernel)[number]], "fuse.empty") is not None
-    is_read = any(use.owner.operation.name != "fuse.after" for use in result.uses)
+    is_fresh = defining_op(call.operands[kernel_ties(kernel)[number]], fuse.Empty) is not None
+    is_read = any(not isinstance(use.owner, fuse.After) for use in result.uses)
     return (
         is_fresh and is_read and sharing.roots[result] not in sharing.returned and _is_stable(result, sharing)
     )

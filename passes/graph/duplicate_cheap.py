@@ -9,6 +9,7 @@ from ...compiler.analysis.program.dependences import extern_mutated
 from ...compiler.base.dataclass import dataclass
 from ...compiler.base.remarks import Remarks
 from ...compiler.ir.defining import defining_op
+from ...compiler.ir.dialects import fuse
 from ...compiler.ir.kernel import is_kernel, kernel_ties, string
 from ...compiler.ir.layout import TensorSpec
 from ...compiler.ir.sizes import estimate, hints_of
@@ -80,7 +81,7 @@ class DuplicateCheap(AnalysisPass):
             or summary.weight > self.max_weight
         ):
             return False
-        if defining_op(call.operands[summary.ties[0]], "fuse.empty") is None or not all(
+        if defining_op(call.operands[summary.ties[0]], fuse.Empty) is None or not all(
             w.is_plain for w in summary.writes
         ):
             return False

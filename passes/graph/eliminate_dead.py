@@ -87,7 +87,7 @@ def _sizes_of_arguments(program: Program) -> set[ir.Value]:
 
 
 def _is_used(value: ir.Value) -> bool:
-    return any(use.owner.operation.name != "fuse.after" for use in value.uses)
+    return any(not isinstance(use.owner, fuse.After) for use in value.uses)
 
 
 def _names_type(program: Program, op: ir.Operation) -> bool:

@@ -6,6 +6,7 @@ from ...compiler.base.dataclass import dataclass
 from ...compiler.base.remarks import Remarks
 from ...compiler.index import Expr, Facts, parse, simplify, solve, sym
 from ...compiler.ir.defining import defining_op
+from ...compiler.ir.dialects import fuse
 from ...compiler.ir.kernel import argument_attributes, kernel_dims, kernel_ties, strings
 from ...compiler.ir.layout import TensorSpec
 from ...compiler.mlir import ir
@@ -73,12 +74,12 @@ class FoldViews(AnalysisPass):
 
 def _views(program: Program) -> list[ir.Operation]:
     """The views of ``@main``, in order."""
-    return [op.operation for op in program.block.operations if op.operation.name == "fuse.view"]
+    return [op.operation for op in program.block.operations if isinstance(op, fuse.View)]
 
 
 def _view(value: ir.Value) -> ir.Operation | None:
     """The view that made ``value``, if it only changes the shape."""
-    op = defining_op(value, "fuse.view")
+    op = defining_op(value, fuse.View)
     if op is None:
         return None
     same = TensorSpec.of(op.operands[0].type).element == TensorSpec.of(value.type).element

@@ -10,7 +10,7 @@ from ...compiler.index import Expr, const, sym
 from ...compiler.ir.defining import defining_op, is_true
 from ...compiler.ir.kernel import kernel_dims, kernel_ties, named_sizes, string
 from ...compiler.ir.views import root_of, users_of
-from ...compiler.mlir import ir
+from ...compiler.mlir import func, ir
 from ..analysis_manager import Analyses, AnalysisManager
 from ..base.kernels import dims_attribute, forget_tiling, kernel_body, rewrite_dims, set_signature
 from ..base.program import Program
@@ -90,7 +90,7 @@ def _chains(
         cut = cuts[kernel]
         if cut is None or cut.run < shortest:
             continue
-        before = defining_op(call.operands[kernel_ties(kernel)[0]], "func.call")
+        before = defining_op(call.operands[kernel_ties(kernel)[0]], func.CallOp)
         chain = [call]
         if before is not None and before in found and len(list(before.results[0].uses)) == 1:
             known = cuts[program.callee(before)]

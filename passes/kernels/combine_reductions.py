@@ -46,8 +46,9 @@ from ...compiler.base.dataclass import dataclass
 from ...compiler.base.remarks import Remarks
 from ...compiler.index import Expr, const, parse
 from ...compiler.ir.defining import defining_op
+from ...compiler.ir.dialects import fuse
 from ...compiler.ir.kernel import Kernel, is_kernel, is_tiled, kernel_dims, string, strings
-from ...compiler.mlir import ir
+from ...compiler.mlir import arith, ir, math
 from ..pass_base import Numerics, Pass
 from .expectations import combine_expectation
 
@@ -87,7 +88,7 @@ class CombineReductions(Pass):
 
 def sums_of(block: ir.Block) -> list[ir.Operation]:
     """The sums of a body: each rule erases no more than those up to the one that it is asked about."""
-    found = [op.operation for op in block.operations if op.operation.name == "fuse.reduce"]
+    found = [op.operation for op in block.operations if isinstance(op, fuse.Reduce)]
     return [op for op in found if string(op.attributes["kind"]) == "sum"]
 
 
@@ -97,11 +98,11 @@ def _over(op: ir.Operation) -> list[str]:
 
 def combine_softmax(total: ir.Operation) -> str | None:
     """``total`` is sum(exp(x - max(x)))."""
-    power = defining_op(total.operands[0], "math.exp")
-    difference = defining_op(power.operands[0], "arith.subf") if power is not None else None
+    power = defining_op(total.operands[0], math.ExpOp)
+    difference = defining_op(power.operands[0], arith.SubFOp) if power is not None else None
     if power is None or difference is None:
         return None
-    top = defining_op(difference.operands[1], "fuse.reduce")
+    top = defining_op(difference.operands[1], fuse.Reduce)
     if top is None or string(top.attributes["kind"]) != "max" or _over(top) != _over(total):
         return None
     value = difference.operands[0]
@@ -116,16 +117,16 @@ def combine_softmax(total: ir.Operation) -> str | None:
 
 def _combine_welford(total: ir.Operation, dims: dict[str, Expr]) -> str | None:
     """``total`` is sum((x - mean) * (x - mean)) with mean = sum(x) / n."""
-    square = defining_op(total.operands[0], "arith.mulf")
+    square = defining_op(total.operands[0], arith.MulFOp)
     if square is None or square.operands[0] != square.operands[1]:
         return None
-    deviation = defining_op(square.operands[0], "arith.subf")
+    deviation = defining_op(square.operands[0], arith.SubFOp)
     if deviation is None:
         return None
-    mean = defining_op(deviation.operands[1], "arith.divf")
+    mean = defining_op(deviation.operands[1], arith.DivFOp)
     if mean is None:
         return None
-    first = defining_op(mean.operands[0], "fuse.reduce")
+    first = defining_op(mean.operands[0], fuse.Reduce)
     if first is None or string(first.attributes["kind"]) != "sum" or _over(first) != _over(total):
         return None
     value = deviation.operands[0]
@@ -178,12 +179,12 @@ def _points(reduction: ir.Operation, dims: dict[str, Expr]) -> Expr:
 
 def _count(value: ir.Value) -> Expr | None:
     """The integer that a float value is: a constant, or a converted index expression."""
-    constant = defining_op(value, "arith.constant")
+    constant = defining_op(value, arith.ConstantOp)
     if constant is not None:
         number = ir.FloatAttr(constant.attributes["value"]).value
         return const(int(number)) if number.is_integer() else None  # an infinity is none, nor is a NaN
-    converted = defining_op(value, "arith.sitofp")
-    index = defining_op(converted.operands[0], "fuse.index") if converted is not None else None
+    converted = defining_op(value, arith.SIToFPOp)
+    index = defining_op(converted.operands[0], fuse.Index) if converted is not None else None
     if index is None or len(index.operands):
         return None
     return parse(string(index.attributes["expr"]))

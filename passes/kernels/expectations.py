@@ -33,10 +33,9 @@ from typing import NamedTuple
 from ...compiler.analysis.kernel.precision import IMPLICIT
 from ...compiler.base.dataclass import dataclass
 from ...compiler.ir.defining import defining_op
+from ...compiler.ir.dialects import fuse
 from ...compiler.ir.kernel import REDUCTIONS, Kernel, over
-from ...compiler.mlir import ir
-
-_SOFTMAX, _EXPECTATION = "fuse.online_softmax", "fuse.online_expectation"
+from ...compiler.mlir import arith, ir, math
 
 
 class Signed(NamedTuple):
@@ -49,13 +48,13 @@ class Signed(NamedTuple):
 class _Tree(NamedTuple):
     """The two ops that trees of terms, or of factors, are made of, and what an empty tree is."""
 
-    plus: str
-    minus: str
+    plus: type[ir.OpView]
+    minus: type[ir.OpView]
     neutral: float
 
 
-TERMS = _Tree("arith.addf", "arith.subf", 0.0)
-FACTORS = _Tree("arith.mulf", "arith.divf", 1.0)
+TERMS = _Tree(arith.AddFOp, arith.SubFOp, 0.0)
+FACTORS = _Tree(arith.MulFOp, arith.DivFOp, 1.0)
 
 
 @dataclass
@@ -86,7 +85,7 @@ def combine_expectation(total: ir.Operation, kernel_of: Callable[[], Kernel]) ->
     these dims; and where something else reads the row after its softmax, which needs a second read anyway.
     """
     factors = flat(total.operands[0], FACTORS)
-    powers = [op for sign, value in factors if sign > 0 and (op := defining_op(value, "math.exp"))]
+    powers = [op for sign, value in factors if sign > 0 and (op := defining_op(value, math.ExpOp))]
     if not powers or not any(_softmax(term.value, 0) for term in flat(powers[0].operands[0], TERMS)):
         return False  # most sums: without looking at the kernel
     row = SoftmaxRow(kernel_of(), total)
@@ -99,7 +98,7 @@ def combine_expectation(total: ir.Operation, kernel_of: Callable[[], Kernel]) ->
 
 def _softmax(value: ir.Value, result: int) -> ir.Operation | None:
     """The online softmax of which a value is the maximum (``result`` 0) or the sum (1)."""
-    op = defining_op(value, _SOFTMAX)
+    op = defining_op(value, fuse.OnlineSoftmax)
     return op if op is not None and op.results[result] == value else None
 
 
@@ -108,10 +107,10 @@ def flat(value: ir.Value, tree: _Tree, sign: int = 1) -> list[Signed]:
 
     A value whose softmax is known is not taken apart: it is an x_k.
     """
-    op = defining_op(value, tree.plus) or defining_op(value, tree.minus)
-    if op is None or any(use.owner.operation.name == _SOFTMAX for use in value.uses):
+    op = defining_op(value, tree.plus, tree.minus)
+    if op is None or any(isinstance(use.owner, fuse.OnlineSoftmax) for use in value.uses):
         return [Signed(sign, value)]
-    second = -sign if op.name == tree.minus else sign
+    second = -sign if isinstance(op, tree.minus) else sign
     return flat(op.operands[0], tree, sign) + flat(op.operands[1], tree, second)
 
 
@@ -119,11 +118,11 @@ def factors_of(value: ir.Value) -> list[Signed]:
     """What a factor of a product is the product of, before it is rounded to the type in which it is
     multiplied, and before roundings that the program does not ask for.
     """
-    rounding = defining_op(value, "arith.truncf")
+    rounding = defining_op(value, arith.TruncFOp)
     found = list[Signed]()
     for sign, factor in flat(value if rounding is None else rounding.operands[0], FACTORS):
-        widened = defining_op(factor, "arith.extf")
-        rounding = None if widened is None else defining_op(widened.operands[0], "arith.truncf")
+        widened = defining_op(factor, arith.ExtFOp)
+        rounding = None if widened is None else defining_op(widened.operands[0], arith.TruncFOp)
         if rounding is None or IMPLICIT not in rounding.attributes:
             found.append(Signed(sign, factor))
         else:
@@ -144,7 +143,7 @@ class SoftmaxRow:
     def expectation(self, factors: list[Signed]) -> _Expectation | None:
         """The sum of a product of factors as an expectation; None where it is none."""
         varying = [f for f in factors if self.varies(f.value)]
-        powers = [f for f in varying if f.sign > 0 and defining_op(f.value, "math.exp")]
+        powers = [f for f in varying if f.sign > 0 and defining_op(f.value, math.ExpOp)]
         found = self._probabilities(powers[0].value) if len(powers) == 1 else None
         if found is None:
             return None
@@ -250,7 +249,7 @@ class SoftmaxRow:
 
 
 def _is_log(value: ir.Value, of: ir.Value) -> bool:
-    log = defining_op(value, "math.log")
+    log = defining_op(value, math.LogOp)
     return log is not None and log.operands[0] == of
 
 
@@ -263,7 +262,7 @@ def _replace(total: ir.Operation, found: _Expectation) -> None:
         if not weight and not any(found.signs):
             weight = [_constant(type_, 1.0)]  # the weight does not vary: the fold sums the probabilities
         fold = ir.Operation.create(
-            _EXPECTATION,
+            fuse.OnlineExpectation.OPERATION_NAME,
             results=[type_] * (1 + 2 * len(found.softmaxes)),
             operands=[*(op.operands[0] for op in found.softmaxes), *weight],
             attributes={"over": total.attributes["over"], "signs": ir.DenseI64ArrayAttr.get(found.signs)},
@@ -305,7 +304,7 @@ def joined(parts: list[Signed], tree: _Tree) -> ir.Value | None:
     if first.sign < 0:
         whole, others = _constant(first.value.type, tree.neutral), [first, *others]
     for sign, value in others:
-        whole = made(tree.plus if sign > 0 else tree.minus, whole, value)
+        whole = made((tree.plus if sign > 0 else tree.minus).OPERATION_NAME, whole, value)
     return whole
 
 

@@ -12,7 +12,7 @@ from dataclasses import field
 import numpy as np
 
 from ...compiler.base.dataclass import dataclass
-from ...compiler.mlir import ir
+from ...compiler.mlir import arith, ir
 
 #: Least and greatest value, both finite; None where nothing is known.
 FloatRange = tuple[float, float] | None
@@ -58,7 +58,7 @@ class FloatRanges:
 
     def _unrounded(self, value: ir.Value) -> FloatRange:
         """A product as a sum takes it that is computed with it in one step."""
-        product = not isinstance(value.owner, ir.Block) and value.owner.operation.name == "arith.mulf"
+        product = isinstance(value.owner, arith.MulFOp)
         return self._exact(value) if product else self.range(value)
 
     @staticmethod

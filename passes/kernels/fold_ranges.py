@@ -9,8 +9,9 @@ from ...compiler.base.dataclass import dataclass
 from ...compiler.base.remarks import Remarks
 from ...compiler.index import Expr, Facts, parse
 from ...compiler.ir.defining import defining_op, is_true
+from ...compiler.ir.dialects import fuse
 from ...compiler.ir.kernel import kernel_facts, string, strings
-from ...compiler.mlir import ir
+from ...compiler.mlir import arith, ir
 from ..analysis_manager import Analyses, AnalysisManager
 from ..base.kernels import adding_dims, keep_dims, kernel_body, text_list
 from ..base.program import Program
@@ -149,7 +150,7 @@ class _Ranges:
 
     def _chosen(self, choice: ir.Operation) -> Range:
         condition, first, second = choice.operands
-        decided = defining_op(condition, "arith.constant")
+        decided = defining_op(condition, arith.ConstantOp)
         if decided is not None:
             return self.range(first if is_true(condition) else second)
         chosen = self.range(first)
@@ -161,18 +162,18 @@ class _Ranges:
 
 def _converted(value: ir.Value, condition: ir.Value) -> Range:
     """The range of an integer that is converted from a float which a condition bounds."""
-    made = defining_op(value, "arith.fptosi")
+    made = defining_op(value, arith.FPToSIOp)
     if made is None:
         return _ANY
     low, high = None, None
     conditions = [condition]
     while conditions:
         one = conditions.pop()
-        both = defining_op(one, "arith.andi")
+        both = defining_op(one, arith.AndIOp)
         if both is not None:
             conditions += both.operands
             continue
-        comparison = defining_op(one, "arith.cmpf")
+        comparison = defining_op(one, arith.CmpFOp)
         if comparison is None or comparison.operands[0] != made.operands[0]:
             continue
         limit = _float(comparison.operands[1])
@@ -189,7 +190,7 @@ def _converted(value: ir.Value, condition: ir.Value) -> Range:
 
 def _float(value: ir.Value) -> float | None:
     """A constant that is finite."""
-    op = defining_op(value, "arith.constant")
+    op = defining_op(value, arith.ConstantOp)
     if op is None or not isinstance(op.attributes["value"], ir.FloatAttr):
         return None
     number = ir.FloatAttr(op.attributes["value"]).value
@@ -257,5 +258,5 @@ def _named_indices(func: ir.Operation) -> int:
 
 def _coordinate(index: ir.Value) -> Expr | None:
     """The expression over dims that an index is."""
-    op = defining_op(index, "fuse.index")
+    op = defining_op(index, fuse.Index)
     return None if op is None or len(op.operands) else parse(string(op.attributes["expr"]))

@@ -8,7 +8,7 @@ from ...compiler.base.dataclass import dataclass
 from ...compiler.base.remarks import Remarks
 from ...compiler.ir.defining import defining_op
 from ...compiler.ir.kernel import string
-from ...compiler.mlir import ir
+from ...compiler.mlir import arith, ir
 from ..analysis_manager import Analyses, AnalysisManager
 from ..base.kernels import WITHOUT_DIMS, kernel_body
 from ..base.program import Program
@@ -85,7 +85,7 @@ def widen(func: ir.Operation) -> int:
 
 def _reads_rounded(op: ir.Operation) -> bool:
     """Whether an op widens what was rounded."""
-    return op.name == "arith.extf" and defining_op(op.operands[0], "arith.truncf") is not None
+    return op.name == "arith.extf" and defining_op(op.operands[0], arith.TruncFOp) is not None
 
 
 @dataclass
@@ -104,12 +104,12 @@ class _Before:
         return self.known[key]
 
     def _rounding(self, narrow: ir.Value, wide: ir.Type) -> ir.Value | None:
-        rounding = defining_op(narrow, "arith.truncf")
+        rounding = defining_op(narrow, arith.TruncFOp)
         if rounding is not None and IMPLICIT in rounding.attributes:
             self.roundings.add(narrow)
             self._mark(rounding.operands[0])
             return _as(rounding.operands[0], wide, rounding)
-        choice = defining_op(narrow, "arith.select")
+        choice = defining_op(narrow, arith.SelectOp)
         if choice is None:
             return None
         condition, *sides = choice.operands

@@ -9,7 +9,7 @@ from ...compiler.base.remarks import Remarks
 from ...compiler.index import Expr, Facts, const, parse, sym
 from ...compiler.ir.kernel import is_kernel, is_tiled, kernel_facts, string, strings
 from ...compiler.ir.storage import functions_of
-from ...compiler.mlir import ir
+from ...compiler.mlir import arith, ir
 from ..base.kernels import kernel_body, text_list
 from ..base.program import Program
 from ..pass_base import Pass
@@ -164,7 +164,7 @@ class _Arms:
     # --- what is the same ---------------------------------------------------------------------------------
     def _on(self, value: ir.Value, arm: int) -> ir.Value:
         """What a value is on an arm (0: where the condition holds): selections by it are decided there."""
-        while not isinstance(value.owner, ir.Block) and value.owner.operation.name == "arith.select":
+        while isinstance(value.owner, arith.SelectOp):
             holds = self._decided(value.owner.operation.operands[0], arm)
             if holds is None:
                 break

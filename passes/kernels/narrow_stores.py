@@ -5,8 +5,9 @@ from typing import ClassVar
 from ...compiler.base.dataclass import dataclass
 from ...compiler.base.remarks import Remarks
 from ...compiler.ir.defining import defining_op, is_true
+from ...compiler.ir.dialects import fuse
 from ...compiler.ir.kernel import string
-from ...compiler.mlir import ir
+from ...compiler.mlir import arith, ir
 from ..analysis_manager import AnalysisManager
 from ..base.kernels import kernel_body
 from ..base.program import Program
@@ -57,7 +58,7 @@ class NarrowStores(AnalysisPass):
 def _narrow(store: ir.Operation) -> bool:
     """Narrows one store; whether it did."""
     value, guard = store.operands[1], store.operands[2]
-    choice = defining_op(value, "arith.select")
+    choice = defining_op(value, arith.SelectOp)
     if choice is None or len(store.operands) != 3 or string(store.attributes["mode"]) != "set":
         return False
     condition, *arms = choice.operands
@@ -77,7 +78,7 @@ def _reads_back(store: ir.Operation, value: ir.Value, condition: ir.Value, new_w
 
     A kernel reads what it overwrites at the coordinates of the store only.
     """
-    load = defining_op(value, "fuse.load")
+    load = defining_op(value, fuse.Load)
     if load is None or len(load.operands) != 3 or load.operands[0] != store.operands[0]:
         return False
     guard = load.operands[1]

@@ -9,10 +9,11 @@ from ...compiler.base.dataclass import dataclass
 from ...compiler.cost.hardware import SECTOR
 from ...compiler.index import Expr, Facts, Mod, const, linear, offset, parse, sym
 from ...compiler.ir.defining import defining_op, is_true
+from ...compiler.ir.dialects import fuse
 from ...compiler.ir.kernel import Access, Kernel, argument_attributes, string
 from ...compiler.ir.layout import TensorSpec
 from ...compiler.ir.sizes import estimate
-from ...compiler.mlir import ir
+from ...compiler.mlir import arith, ir
 from ..base.kernels import dimmed, dims_attribute, rewrite_dims, set_signature
 from ..base.program import Program
 from ..kernels.conditions import comparison, negates
@@ -66,7 +67,7 @@ def partial_write(func: ir.Operation) -> PartialWrite | None:
     if len(kernel.stores) != 1 or len(kernel.loads) != 2 or kernel.reductions or kernel.scans:
         return None
     [store] = kernel.stores
-    choice = defining_op(store.op.operands[1], "arith.select")
+    choice = defining_op(store.op.operands[1], arith.SelectOp)
     if choice is None or kernel.asserts or not _writes_all(kernel, store):
         return None
     condition, value, kept = choice.operands
@@ -98,7 +99,7 @@ def _depends(value: ir.Value, op: ir.Operation) -> bool:
 
 def _conjunction(condition: ir.Value) -> list[_Compared] | None:
     """The comparisons all of which hold where a condition does; None where it is made of anything else."""
-    both = defining_op(condition, "arith.andi")
+    both = defining_op(condition, arith.AndIOp)
     if both is not None:
         parts = [_conjunction(operand) for operand in both.operands]
         return None if None in parts else [each for part in parts if part for each in part]
@@ -112,7 +113,7 @@ def _conjunction(condition: ir.Value) -> list[_Compared] | None:
 
 def _expression(value: ir.Value) -> Expr | None:
     """An index, or a constant, as an expression; None for any other value."""
-    index, constant = defining_op(value, "fuse.index"), defining_op(value, "arith.constant")
+    index, constant = defining_op(value, fuse.Index), defining_op(value, arith.ConstantOp)
     if index is not None:
         return parse(string(index.attributes["expr"]))
     return None if constant is None else const(ir.IntegerAttr(constant.attributes["value"]).value)
@@ -211,7 +212,7 @@ def writing_part(program: Program, kernel: ir.Operation, part: PartialWrite) -> 
     """A kernel that writes the new value over ``old``, which its result is tied to, and has no ``into``."""
     new = program.copy(kernel)
     block = new.regions[0].blocks[0]
-    [store] = [op.operation for op in block.operations if op.operation.name == "fuse.store"]
+    [store] = [op.operation for op in block.operations if isinstance(op, fuse.Store)]
     choice = store.operands[1].owner.operation
     condition, value, kept = choice.operands
     over = block.arguments[part.old]

@@ -44,7 +44,7 @@ from ...compiler.ir.dialects import fuse
 from ...compiler.ir.layout import TensorSpec
 from ...compiler.ir.sizes import hints_of
 from ...compiler.ir.storage import Storage
-from ...compiler.mlir import ir
+from ...compiler.mlir import func, ir
 from ..pass_base import Pass, PassError
 
 
@@ -57,7 +57,7 @@ class PlanMemory(Pass):
 
     def run(self, module: ir.Module, remarks: Remarks) -> None:
         for op in module.body.operations:
-            if op.operation.name == "func.func" and ir.StringAttr(op.attributes["sym_name"]).value == "main":
+            if isinstance(op, func.FuncOp) and ir.StringAttr(op.attributes["sym_name"]).value == "main":
                 _Planner(op.operation, module, self.reuse).plan()
 
 

@@ -10,12 +10,13 @@ from ...compiler.base.dataclass import dataclass
 from ...compiler.base.remarks import Remarks
 from ...compiler.index import const, sym
 from ...compiler.ir.defining import defining_op, is_true
+from ...compiler.ir.dialects import fuse
 from ...compiler.ir.kernel import Kernel, is_kernel, kernel_ties, string
 from ...compiler.ir.layout import TensorSpec
 from ...compiler.ir.sizes import hints_of
 from ...compiler.ir.storage import callee_name
 from ...compiler.ir.views import users_of
-from ...compiler.mlir import ir
+from ...compiler.mlir import arith, func, ir
 from ..analysis_manager import Analyses, AnalysisManager
 from ..base.program import Program
 from ..pass_base import AnalysisPass, Count
@@ -164,7 +165,7 @@ class _Updates:
         if copied is None:
             return None
         source, into = copied
-        empty = defining_op(call.operands[into], "fuse.empty")
+        empty = defining_op(call.operands[into], fuse.Empty)
         if empty is None or not (part or updates):
             return None
         return _Stage(call, source, empty, (call, *updates) if part else tuple(updates), part)
@@ -175,7 +176,7 @@ class _Updates:
         argument, value = back.operands[into], back.operands[source]
         stages: list[_Stage] = []
         updates: list[ir.Operation] = []
-        while isinstance(argument.owner, ir.Block) and (call := defining_op(value, "func.call")) is not None:
+        while isinstance(argument.owner, ir.Block) and (call := defining_op(value, func.CallOp)) is not None:
             if call not in self.copies and call not in self.parts:
                 callee = self.program.callee(call)
                 if not is_kernel(callee):
@@ -297,7 +298,7 @@ def _copied(kernel: ir.Operation) -> tuple[int, int] | None:
     """
     moving: list[ir.Operation] = []
     for op in kernel.regions[0].blocks[0].operations:
-        if op.operation.name != "arith.constant":
+        if not isinstance(op, arith.ConstantOp):
             moving.append(op.operation)
             if op.operation.name != _COPY[len(moving) - 1]:
                 return None

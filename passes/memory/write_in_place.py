@@ -9,6 +9,7 @@ from ...compiler.base.dataclass import dataclass
 from ...compiler.base.remarks import Remarks
 from ...compiler.index import Facts, const, offset, simplify, sym
 from ...compiler.ir.defining import is_true
+from ...compiler.ir.dialects import fuse
 from ...compiler.ir.kernel import Kernel, argument_attributes, kernel_ties, string
 from ...compiler.ir.layout import TensorSpec
 from ...compiler.ir.sizes import hints_of
@@ -162,8 +163,8 @@ class _Storage:
         owner = value.owner
         return (
             not isinstance(owner, ir.Block)
-            and owner.operation.name == "fuse.empty"
-            and sum(use.owner.operation.name != "fuse.after" for use in value.uses) == 1
+            and isinstance(owner, fuse.Empty)
+            and sum(not isinstance(use.owner, fuse.After) for use in value.uses) == 1
         )
 
     def join(self, destination: ir.Value, source: ir.Value) -> None:

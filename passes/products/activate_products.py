@@ -145,7 +145,7 @@ class _Behind:
         spec, result = TensorSpec.of(self.x.type), TensorSpec.of(call.results[0].type)
         if not all(v in self.known for v in given.values()) or result.sizes != spec.sizes:
             return []
-        if defining_op(call.operands[tie], "fuse.empty") is None:
+        if defining_op(call.operands[tie], fuse.Empty) is None:
             return []
         read = {n: self.known[v] for n, v in given.items()}
         computed = polynomial(kernel, read, spec.element)

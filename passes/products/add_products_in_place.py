@@ -13,6 +13,7 @@ from ...compiler.base.dataclass import dataclass
 from ...compiler.base.products import product_op
 from ...compiler.base.remarks import Remarks
 from ...compiler.ir.defining import defining_op
+from ...compiler.ir.dialects import fuse
 from ...compiler.ir.kernel import extern_arguments, is_kernel, is_tiled, kernel_ties, string
 from ...compiler.ir.layout import TensorSpec
 from ...compiler.ir.sizes import hints_of
@@ -136,7 +137,7 @@ def _sums(program: Program, total: ir.Operation) -> Iterator[_Sum]:
     """The ways to see what a call adds as a value and a product."""
     kernel = program.callee(total)
     pair = added(kernel)
-    if pair is None or defining_op(total.operands[kernel_ties(kernel)[0]], "fuse.empty") is None:
+    if pair is None or defining_op(total.operands[kernel_ties(kernel)[0]], fuse.Empty) is None:
         return
     first, second = (total.operands[n] for n in pair)
     for kept, shaped in ((first, second), (second, first)):
@@ -235,7 +236,7 @@ class _Storages(StorageAccesses):
 
     def _is_fresh(self, root: int) -> bool:
         """Whether an operation of this graph makes the storage."""
-        made = root in self.made or defining_op(self.deps.values[root], "fuse.empty") is not None
+        made = root in self.made or defining_op(self.deps.values[root], fuse.Empty) is not None
         return made or self._is_product(root)
 
     def _is_product(self, root: int) -> bool:

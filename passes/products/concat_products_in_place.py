@@ -13,6 +13,7 @@ from ...compiler.base.products import ProductOp
 from ...compiler.base.remarks import Remarks
 from ...compiler.index import Expr, const, contiguous_strides, sym
 from ...compiler.ir.defining import defining_op
+from ...compiler.ir.dialects import fuse
 from ...compiler.ir.kernel import extern_arguments, is_kernel, is_tiled, kernel_ties
 from ...compiler.ir.layout import TensorSpec
 from ...compiler.ir.storage import callee_name
@@ -202,7 +203,7 @@ def _concat(
     if len(calls) < len(made) or len(set(calls)) < len(calls):
         return None
     destination = call.operands[kernel_ties(program.callee(call))[0]]
-    if defining_op(destination, "fuse.empty") is None or len(list(destination.uses)) != 1:
+    if defining_op(destination, fuse.Empty) is None or len(list(destination.uses)) != 1:
         return None
     whole = TensorSpec.of(call.results[0].type)
     specs = [TensorSpec.of(v.type) for v in (*parts, *(c.results[0] for c in calls))]

@@ -9,6 +9,7 @@ from ...compiler.base.dataclass import dataclass
 from ...compiler.base.product_forms import TENSORS
 from ...compiler.index import Expr, Facts, const, parse, simplify, sym
 from ...compiler.ir.defining import defining_op
+from ...compiler.ir.dialects import fuse
 from ...compiler.ir.kernel import INSTEAD, kernel_dims, kernel_ties, string, strings
 from ...compiler.ir.layout import TensorSpec
 from ...compiler.mlir import ir
@@ -89,7 +90,7 @@ class LibraryCall:
         new = program.recall(call, self.declaration, operands, [call.results[0].type])
         call.results[0].replace_all_uses_with(new.results[0])
         program.erase_call(call)
-        made = defining_op(destination, "fuse.empty")
+        made = defining_op(destination, fuse.Empty)
         if made is not None and not list(destination.uses):
             made.erase()
         return new

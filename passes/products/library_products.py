@@ -106,7 +106,7 @@ def _makes_alone(program: Program, op: ir.Operation) -> bool:
     if product is not None:
         return not product.writes
     written = [op.operands[n] for n in kernel_ties(callee)] if is_kernel(callee) else [None]
-    return all(v is not None and defining_op(v, "fuse.empty") is not None for v in written)
+    return all(v is not None and defining_op(v, fuse.Empty) is not None for v in written)
 
 
 def argument_of(operand: int) -> ir.Attribute:

@@ -15,8 +15,10 @@ import math
 from collections.abc import Iterator
 
 from ...compiler.ir.defining import defining_op
+from ...compiler.ir.dialects import fuse
 from ...compiler.ir.kernel import Kernel, over, string
-from ...compiler.mlir import ir
+from ...compiler.mlir import arith, ir
+from ...compiler.mlir import math as mlir_math
 from ..kernels.expectations import erase_dead, made
 
 _EQUAL = 1
@@ -52,19 +54,19 @@ def subtract_infinite_maxima(func: ir.Operation) -> None:
 
 def _guarded(op: ir.Operation) -> ir.Operation | None:
     """The maximum m of a row, if an op gives m, or 0 where m is infinite."""
-    top = defining_op(op.operands[2], "fuse.reduce") if op.name == "arith.select" else None
+    top = defining_op(op.operands[2], fuse.Reduce) if op.name == "arith.select" else None
     if top is None or string(top.attributes["kind"]) != "max" or _number(op.operands[1]) != 0.0:
         return None
-    compare = defining_op(op.operands[0], "arith.cmpf")
+    compare = defining_op(op.operands[0], arith.CmpFOp)
     if compare is None or ir.IntegerAttr(compare.attributes["predicate"]).value != _EQUAL:
         return None
-    size = defining_op(compare.operands[0], "math.absf")
+    size = defining_op(compare.operands[0], mlir_math.AbsFOp)
     infinite = size is not None and size.operands[0] == top.results[0]
     return top if infinite and _number(compare.operands[1]) == math.inf else None
 
 
 def _number(value: ir.Value) -> float | None:
-    constant = defining_op(value, "arith.constant")
+    constant = defining_op(value, arith.ConstantOp)
     return None if constant is None else ir.FloatAttr(constant.attributes["value"]).value
 
 

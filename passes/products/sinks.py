@@ -15,6 +15,7 @@ divided by l is NaN.
 import math
 
 from ...compiler.ir.defining import defining_op
+from ...compiler.ir.dialects import fuse
 from ...compiler.ir.kernel import Kernel, over, string
 from ...compiler.mlir import arith, ir
 from ..kernels.expectations import factors_of, made
@@ -31,7 +32,7 @@ def subtract_maxima(func: ir.Operation) -> None:
         return
     last, columns = kernel.products[-1], {*over(kernel.products[-1])}
     for power in [op for op in kernel.op_dims if op.name == "math.exp"]:
-        difference = defining_op(power.operands[0], "arith.subf")
+        difference = defining_op(power.operands[0], arith.SubFOp)
         if difference is None:
             continue
         x, c = difference.operands
@@ -56,10 +57,10 @@ def _maximum(c: ir.Value, x: ir.Value, columns: set[str]) -> ir.Value | None:
     pending = [c]
     while pending:
         value = pending.pop()
-        top = defining_op(value, "fuse.reduce")
+        top = defining_op(value, fuse.Reduce)
         if top is not None and top.operands[0] == x and _reduces(top, "max", columns):
             return value
-        larger = defining_op(value, "arith.maximumf")
+        larger = defining_op(value, arith.MaximumFOp)
         pending += [] if larger is None else list(larger.operands)
     return None
 

@@ -47,7 +47,7 @@ from ...compiler.ir.chosen_tiles import ChosenTile, note_tile
 from ...compiler.ir.kernel import Kernel, is_kernel, is_tiled, string
 from ...compiler.ir.sizes import hints_of
 from ...compiler.ir.storage import functions_of
-from ...compiler.mlir import ir
+from ...compiler.mlir import func, ir
 from ..pass_base import Pass, PassError, hardware_of
 from .promises import arguments_anywhere
 
@@ -67,42 +67,42 @@ class ChooseTiling(Pass):
         hints = {} if main is None else hints_of(main)
         anywhere: dict[str, set[int]] | None = None
         for op in module.body.operations:
-            func = op.operation
+            function = op.operation
             if (
-                not is_kernel(func)
-                or is_tiled(func)
-                or "fuse.tile" in func.attributes
-                or not func.regions[0].blocks
+                not is_kernel(function)
+                or is_tiled(function)
+                or "fuse.tile" in function.attributes
+                or not function.regions[0].blocks
             ):
                 continue
-            kernel = Kernel.of(func)
+            kernel = Kernel.of(function)
             if kernel.products:
                 anywhere = arguments_anywhere(module) if anywhere is None else anywhere
                 if kernel.name in anywhere:
                     numbers = sorted(anywhere[kernel.name])
-                    func.attributes["fuse.anywhere"] = ir.DenseI64ArrayAttr.get(numbers)
+                    function.attributes["fuse.anywhere"] = ir.DenseI64ArrayAttr.get(numbers)
             try:
                 spilled = self.spilled.count(kernel.name)
                 shape = KernelShape.of(kernel, calls.get(kernel.name, 1), hints, spilled)
                 choice = choose(shape, hardware)
             except NoTiling as error:
-                raise PassError(f"choose-tiling: kernel @{kernel.name}: {error}", func.location) from None
+                raise PassError(f"choose-tiling: kernel @{kernel.name}: {error}", function.location) from None
             problem = choice.tile.problem(kernel.dims)
             assert problem is None, f"{choice.rule}: {problem}"
             others = replace(shape, spilled=spilled + 1)
             last = bool(kernel.products) and choose(others, hardware).tile == choice.tile
-            func.attributes["fuse.tile"] = choice.tile.attribute()
+            function.attributes["fuse.tile"] = choice.tile.attribute()
             axes = [f"{'*'.join(a.dims)} {a.kind} {a.block}" for a in choice.tile.axes] or ["one point"]
             said = ", ".join(axes)
             if kernel.products:
-                note_tile(module, kernel.name, ChosenTile(said, str(func.location), last))
+                note_tile(module, kernel.name, ChosenTile(said, str(function.location), last))
             remarks.add(
                 self.name,
                 "analysis",
                 choice.rule,
                 f"tile of @{kernel.name}: {said}",
                 ops=(kernel.name,),
-                locations=(str(func.location),),
+                locations=(str(function.location),),
                 num_warps=choice.tile.num_warps,
                 elements=choice.tile.elements,
                 **({"last": True} if last else {}),
@@ -114,12 +114,12 @@ def _calls_side_by_side(module: ir.Module) -> dict[str, int]:
     another call between them, and of which none reads what another makes.
     """
     found: dict[str, int] = {}
-    for func in module.body.operations:
-        if func.operation.name != "func.func" or string(func.attributes["sym_name"]) != "main":
+    for function in module.body.operations:
+        if not isinstance(function, func.FuncOp) or string(function.attributes["sym_name"]) != "main":
             continue
         name, run, made = "", 0, set[ir.Value]()
         calls = [
-            op.operation for op in func.regions[0].blocks[0].operations if op.operation.name == "func.call"
+            op.operation for op in function.regions[0].blocks[0].operations if isinstance(op, func.CallOp)
         ]
         for call in calls:
             callee = ir.FlatSymbolRefAttr(call.attributes["callee"]).value

@@ -15,6 +15,7 @@ from ...compiler.codegen.combined_kernel import CombinedKernel, Form
 from ...compiler.cost.hardware import Hardware
 from ...compiler.index import parse
 from ...compiler.ir.choices import join_choices
+from ...compiler.ir.dialects import tt
 from ...compiler.ir.kernel import argument_attributes, is_tiled, is_users, strings
 from ...compiler.ir.layout import TensorSpec
 from ...compiler.ir.sizes import estimate, hints_of
@@ -181,7 +182,7 @@ class _Code:
         names = [op.name for op in _inside(block)]
         ids = names.count("tt.get_program_id")
         if "tt.get_num_programs" in names or ids != sum(
-            op.operation.name == "tt.get_program_id" for op in block.operations
+            isinstance(op, tt.GetProgramId) for op in block.operations
         ):
             return None
         plain = not any(name.startswith(("tt.reduce", "tt.scan", "tt.dot", "scf.")) for name in names)

@@ -59,7 +59,7 @@ from ...compiler.base.remarks import Remarks
 from ...compiler.codegen.nvidia import parameter_text
 from ...compiler.ir.dialects import tt
 from ...compiler.ir.kernel import argument_attributes, is_kernel, is_tiled, string
-from ...compiler.mlir import func, ir
+from ...compiler.mlir import arith, func, ir
 from ..pass_base import Pass, PassError
 from .intrinsics import call_intrinsic, intrinsic_of
 from .promises import Promises, arguments_anywhere
@@ -119,7 +119,7 @@ def _lower(kernel: ir.Operation, anywhere: Collection[int]) -> None:
     for number, parameter in enumerate(parameters):
         _substitute(arguments[int(parameter.split(":")[0])], entry.arguments[number])
     for op in list(block.operations):
-        if op.operation.name == "func.return":
+        if isinstance(op, func.ReturnOp):
             with ir.InsertionPoint(entry), op.operation.location:
                 tt.Return()
             op.operation.erase()
@@ -146,7 +146,7 @@ def _shorten_compilation(function: ir.Operation, products: list[ir.Operation]) -
 def _steps(loop: ir.Operation) -> int | None:
     """How many steps an ``scf.for`` takes.  None where its bounds are no constants."""
     bounds = [value.owner for value in list(loop.operands)[:3]]
-    if any(isinstance(op, ir.Block) or op.operation.name != "arith.constant" for op in bounds):
+    if any(isinstance(op, ir.Block) or not isinstance(op, arith.ConstantOp) for op in bounds):
         return None
     return len(range(*(op.operation.attributes["value"].value for op in bounds)))
 

@@ -12,7 +12,7 @@ from ...compiler.ir.dialects import tt
 from ...compiler.ir.kernel import further_configurations, is_users
 from ...compiler.ir.layout import TensorSpec
 from ...compiler.ir.storage import Storage, callee_name, functions_of
-from ...compiler.mlir import ir
+from ...compiler.mlir import func, ir
 
 #: Bytes of the widest access.
 _WIDEST = 16
@@ -35,7 +35,7 @@ def arguments_anywhere(module: ir.Module) -> dict[str, set[int]]:
         return found
     storage = Storage(main, module)
     for op in main.regions[0].blocks[0].operations:
-        if op.operation.name == "func.call":
+        if isinstance(op, func.CallOp):
             numbers = {n for n, value in enumerate(op.operands) if storage.begins_anywhere(value)}
             name = callee_name(op.operation)
             for each in (name, *further_configurations(functions[name])) if numbers else ():

@@ -14,6 +14,7 @@ from ...compiler.base.remarks import Loss, Remarks
 from ...compiler.codegen.tile_ops import NoTileForm
 from ...compiler.cost.hardware import Hardware
 from ...compiler.ir.defining import defining_op
+from ...compiler.ir.dialects import fuse
 from ...compiler.ir.kernel import Kernel, is_kernel, is_tiled, program_facts, takes_others
 from ...compiler.ir.layout import TensorSpec
 from ...compiler.ir.sizes import hints_of, stored_bytes
@@ -251,9 +252,7 @@ def _require_fresh(deps: Dependences, writer: Node, reader: Node, read: dict[int
 
 def _is_empty(deps: Dependences, value: int) -> bool:
     """Whether a value is empty memory that one call alone takes."""
-    return (
-        defining_op(deps.values[value], "fuse.empty") is not None and len(list(deps.values[value].uses)) == 1
-    )
+    return defining_op(deps.values[value], fuse.Empty) is not None and len(list(deps.values[value].uses)) == 1
 
 
 def _ahead(deps: Dependences, writer: Node, reader: Node) -> list[Node]:

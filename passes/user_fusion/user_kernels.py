@@ -141,7 +141,7 @@ class UsersKernel:
 
 def base_of(argument: ir.Value, type_: ir.Type) -> ir.Value:
     """The address, of type ``type_``, of a tensor argument, made at MLIR's insertion point."""
-    there = [u.owner.operation for u in argument.uses if u.owner.operation.name == "fuse.base"]
+    there = [u.owner.operation for u in argument.uses if isinstance(u.owner, fuse.Base)]
     taken = there[0].results[0].type if there else type_
     base = ir.Operation.create("fuse.base", [taken], [argument]).results[0]
     if taken != type_:  # the user's kernel takes the address of elements of another type

@@ -19,7 +19,7 @@ from ...compiler.base.dataclass import dataclass
 from ...compiler.cost.slots import FREE
 from ...compiler.ir.defining import defining_op
 from ...compiler.ir.kernel import REDUCTIONS, Kernel, argument_attributes, string
-from ...compiler.mlir import ir
+from ...compiler.mlir import arith, ir
 from ..base.kernels import result_types, set_signature
 from ..base.program import Program
 from ..base.results import drop_results
@@ -128,7 +128,7 @@ def _rounding(store: ir.Operation) -> ir.Operation | None:
     """The rounding in front of a store that eager makes, since an op ends there: its readers may read what is
     stored.  None for a cast of the program's, beside which others may read the exact number.
     """
-    rounded = defining_op(store.operands[1], "arith.truncf")
+    rounded = defining_op(store.operands[1], arith.TruncFOp)
     return rounded if rounded is not None and IMPLICIT in rounded.attributes else None
 
 

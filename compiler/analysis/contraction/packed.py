@@ -4,9 +4,10 @@ each, with zero points, and with scales that groups of them share.
 
 from ...base.dataclass import dataclass
 from ...ir.defining import defining_op
+from ...ir.dialects import fuse
 from ...ir.kernel import Access, over
 from ...ir.sizes import ceil_power
-from ...mlir import ir
+from ...mlir import arith, ir
 from ..kernel.precision import IMPLICIT
 from ..kernel.shape import KernelShape
 
@@ -35,7 +36,7 @@ def bytes_of(shape: KernelShape, value: ir.Value, summed: tuple[str, ...]) -> Ac
             found.append(loads[made])
         elif isinstance(made.owner, ir.Block) or len(seen) > _MOST_VALUES:
             return None
-        elif made.owner.operation.name == "fuse.index":
+        elif isinstance(made.owner, fuse.Index):
             if len(made.owner.operation.operands):
                 return None
         elif made.owner.operation.name.startswith("arith."):
@@ -113,10 +114,10 @@ def _scaled(factor: ir.Value) -> list[tuple[ir.Value, ir.Value]]:
     """What a factor is the product of, both ways, but for a rounding that the program does not ask for: a
     value of the factor's type, and one in f32.
     """
-    rounding = defining_op(factor, "arith.truncf")
-    product = None if rounding is None else defining_op(rounding.operands[0], "arith.mulf")
+    rounding = defining_op(factor, arith.TruncFOp)
+    product = None if rounding is None else defining_op(rounding.operands[0], arith.MulFOp)
     if rounding is None or product is None or IMPLICIT not in rounding.attributes:
         return []
     first, second = product.operands
-    both = [(defining_op(a, "arith.extf"), b) for a, b in ((first, second), (second, first))]
+    both = [(defining_op(a, arith.ExtFOp), b) for a, b in ((first, second), (second, first))]
     return [(a.operands[0], b) for a, b in both if a is not None and a.operands[0].type == factor.type]

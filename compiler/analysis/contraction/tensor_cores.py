@@ -7,7 +7,7 @@ from ...base.dataclass import dataclass
 from ...ir.contractions import ACCUMULATORS, DOT, ONLINE_DOT, PRODUCTS
 from ...ir.defining import defining_op
 from ...ir.kernel import Access, over
-from ...mlir import ir
+from ...mlir import arith, ir
 from ..kernel.shape import KernelShape
 from .few_row_blocks import STEP_BYTES
 from .packed import MOST_PARTS, along_of, bytes_of
@@ -32,7 +32,7 @@ _SUMMED = ("i16", "i32", "i64")
 #: narrow, and fails at narrower ones.
 _LEAST_OF_F64 = 4
 #: Casts of int8 (``sitofp``) and uint8 that take at most two instructions, by the type that they make.
-_CASTS = {"bf16": ("arith.sitofp",), "f16": ("arith.sitofp", "arith.uitofp")}
+_CASTS = {"bf16": (arith.SIToFPOp,), "f16": (arith.SIToFPOp, arith.UIToFPOp)}
 
 
 @dataclass(frozen=True)
@@ -137,7 +137,7 @@ def _loaded(shape: KernelShape, op: ir.Operation, weights: ir.Value) -> tuple[Ac
     casts = _CASTS.get(str(weights.type))
     if casts is None:
         return None
-    cast = next((c for c in (defining_op(weights, name) for name in casts) if c is not None), None)
+    cast = defining_op(weights, *casts)
     loaded = weights if cast is None else cast.operands[0]
     access = next((a for a in shape.kernel.loads if a.op.results[0] == loaded), None)
     if access is not None and (cast is None or str(loaded.type) == "i8"):

@@ -16,7 +16,7 @@ from ...ir.kernel import Kernel, is_kernel, is_tiled, is_users, string
 from ...ir.layout import TensorSpec
 from ...ir.sizes import estimate, hints_of, stored_bytes
 from ...ir.storage import Storage, aliased_operands, callee_name, functions_of
-from ...mlir import ir
+from ...mlir import func, ir
 from .collectives import WAIT, pattern_of, ranks_of
 from .flops import flops_of
 from .traffic import ATTRIBUTE, Traffic, traffic_of
@@ -33,7 +33,7 @@ def estimates(module: ir.Module) -> dict[ir.Operation, Work]:
     counter = _Counter(main, module, functions)
     found: dict[ir.Operation, Work] = {}
     for op in main.regions[0].blocks[0].operations:
-        if op.operation.name == "func.call":
+        if isinstance(op, func.CallOp):
             counted = counter.call(op.operation)
             if counted is not None:
                 found[op.operation] = counted

@@ -11,6 +11,7 @@ from functools import cached_property
 from ...base.dataclass import dataclass
 from ...cost.slots import LOAD
 from ...ir.defining import defining_op
+from ...ir.dialects import fuse
 from ...ir.kernel import program_facts
 from ...ir.sizes import hints_of
 from ...mlir import ir
@@ -197,7 +198,7 @@ class GroupGraph:
 
     def is_fresh(self, value: int) -> bool:
         """Whether a destination is the result of a ``fuse.empty``."""
-        return defining_op(self.deps.values[value], "fuse.empty") is not None
+        return defining_op(self.deps.values[value], fuse.Empty) is not None
 
     def shared(self, a: int, b: int) -> frozenset[int]:
         """Values made by one of the groups and read by the other."""

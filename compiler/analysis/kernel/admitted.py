@@ -14,7 +14,8 @@ from dataclasses import field, replace
 from ...base.dataclass import dataclass
 from ...index import Expr
 from ...ir.defining import defining_op
-from ...mlir import ir
+from ...ir.dialects import fuse
+from ...mlir import arith, ir
 from .conditions import bounds_where
 
 
@@ -66,7 +67,7 @@ def nonzero(value: ir.Value) -> Admitted:
     if op.name in ("arith.divf", "arith.negf", "arith.truncf", "arith.extf"):
         return nonzero(op.operands[0])
     if op.name == "math.exp":
-        shifted = defining_op(op.operands[0], "arith.subf")
+        shifted = defining_op(op.operands[0], arith.SubFOp)
         return NOTHING_MASKED if shifted is None else replace(admitted(shifted.operands[0]), divided=True)
     if op.name != "arith.select":
         return NOTHING_MASKED
@@ -106,7 +107,7 @@ class _Masks:
         """Whether a value itself is a choice between scores, computed of a product alone, and a finite
         filler.
         """
-        op = defining_op(value, "arith.select")
+        op = defining_op(value, arith.SelectOp)
         fillers = [] if op is None else [_number(v) for v in list(op.operands)[1:]]
         lowest = [n is not None and (n == _FILLERS[0] or -math.inf < n <= _FILLERS[1]) for n in fillers]
         if op is None or lowest.count(True) != 1 or not _is_score(op.operands[2 if lowest[0] else 1]):
@@ -151,7 +152,7 @@ def _is_score(value: ir.Value) -> bool:
     pending, seen = [value], set[ir.Operation]()
     while pending:
         owner = pending.pop().owner
-        if isinstance(owner, ir.Block) or owner.operation.name == "fuse.load":
+        if isinstance(owner, ir.Block | fuse.Load):
             return False
         op = owner.operation
         if op in seen or op.name == "fuse.dot":
@@ -165,5 +166,5 @@ def _is_score(value: ir.Value) -> bool:
 
 
 def _number(value: ir.Value) -> float | None:
-    constant = defining_op(value, "arith.constant")
+    constant = defining_op(value, arith.ConstantOp)
     return None if constant is None else ir.FloatAttr(constant.attributes["value"]).value

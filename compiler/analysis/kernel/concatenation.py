@@ -6,9 +6,10 @@ from collections.abc import Mapping
 from ...base.dataclass import dataclass
 from ...index import Expr, const, parse, sym
 from ...ir.defining import defining_op, is_true
+from ...ir.dialects import fuse
 from ...ir.kernel import Kernel, kernel_dims, string, strings
 from ...ir.layout import TensorSpec
-from ...mlir import ir
+from ...mlir import arith, ir
 from .conditions import bounds_where
 
 #: All that a kernel of equal pieces is made of.
@@ -142,7 +143,7 @@ def pieces(value: ir.Value, dims: Mapping[str, Expr]) -> Pieces | None:
     if dim is None or extent is None:
         return None
     parts = _parts(value, dim, range(extent))
-    loads = [] if parts is None else [load for each, _ in parts if (load := defining_op(each, "fuse.load"))]
+    loads = [] if parts is None else [load for each, _ in parts if (load := defining_op(each, fuse.Load))]
     if parts is None or not len({*loads}) == len(parts) >= 2:
         return None
     for load, (_, piece) in zip(loads, parts, strict=True):
@@ -153,7 +154,7 @@ def pieces(value: ir.Value, dims: Mapping[str, Expr]) -> Pieces | None:
 
 def _chosen_by(value: ir.Value) -> str | None:
     """The dim whose coordinate says which value a choice takes."""
-    select = defining_op(value, "arith.select")
+    select = defining_op(value, arith.SelectOp)
     bounds, _ = ([], False) if select is None else bounds_where(select.operands[0], holds=True)
     names = frozenset().union(*[e.symbols() for e in bounds])
     return next(iter(names)) if len(names) == 1 else None
@@ -163,7 +164,7 @@ def _parts(value: ir.Value, dim: str, within: range) -> list[tuple[ir.Value, ran
     """What a value is at which coordinates ``within``, in order; None where anything else decides.  So the
     outermost of several choices, which is the last of several updates, takes its coordinates first.
     """
-    select = defining_op(value, "arith.select")
+    select = defining_op(value, arith.SelectOp)
     if not within or select is None:
         return [(value, within)] if within else []
     condition, inside, outside = select.operands

@@ -3,7 +3,7 @@
 from ...index import Expr, const, parse, sym
 from ...ir.defining import defining_op, is_true
 from ...ir.kernel import string
-from ...mlir import ir
+from ...mlir import arith, ir
 
 #: Numbers of comparisons.
 _EQ, _SLT, _SLE, _SGT, _SGE = 0, 2, 3, 4, 5
@@ -27,14 +27,14 @@ def bounds_where(
     gets the i64 values that an expression is compared with and that are none themselves, such as a length
     that is loaded, by the symbols that stand for them: ``i0``, ``i1`` and so on, at most one in a bound.
     """
-    inverse = defining_op(condition, "arith.xori")
+    inverse = defining_op(condition, arith.XOrIOp)
     if inverse is not None and is_true(inverse.operands[1]):
         return bounds_where(inverse.operands[0], not holds, numbers)
-    parts = defining_op(condition, "arith.andi" if holds else "arith.ori")
+    parts = defining_op(condition, arith.AndIOp if holds else arith.OrIOp)
     if parts is not None:
         found = [bounds_where(v, holds, numbers) for v in parts.operands]
         return [e for bounds, _ in found for e in bounds], all(whole for _, whole in found)
-    compare = defining_op(condition, "arith.cmpi")
+    compare = defining_op(condition, arith.CmpIOp)
     if compare is not None:
         first, second = map(_expression, compare.operands)
         if numbers is not None and (first is None) != (second is None):

@@ -10,6 +10,7 @@ from collections.abc import Collection, Mapping
 
 from ...base.dataclass import dataclass
 from ...ir.defining import defining_op, is_true
+from ...ir.dialects import fuse
 from ...ir.kernel import Access, Kernel, string
 from ...ir.layout import TensorSpec
 from ...mlir import ir
@@ -38,7 +39,7 @@ def streams_of(kernel: Kernel) -> Mapping[ir.Operation, Stream] | None:
     if len(kernel.products) != 1 or kernel.reductions != kernel.products or kernel.scans:
         return None
     [product] = kernel.products
-    loads = [defining_op(factor, "fuse.load") for factor in product.operands]
+    loads = [defining_op(factor, fuse.Load) for factor in product.operands]
     if any(load is None for load in loads) or len(kernel.stores) != 1 or len(kernel.dims) != 3:
         return None
     [store] = kernel.stores
@@ -55,7 +56,7 @@ def streams_of_weights(kernel: Kernel, rows: Collection[str]) -> Mapping[ir.Oper
     """The loads of factors that do not run over ``rows``, as far as they are plain accesses of whole matrices
     of 16-bit elements in rows of at least 128 bytes (``aligned_columns`` says why).
     """
-    loads = {defining_op(factor, "fuse.load") for product in kernel.products for factor in product.operands}
+    loads = {defining_op(factor, fuse.Load) for product in kernel.products for factor in product.operands}
     weights = [a for a in kernel.loads if a.op in loads and kernel.op_dims[a.op].isdisjoint(rows)]
     plain = [a for a in weights if is_true(a.op.operands[1])]
     found = {a.op: stream for a in plain if (stream := _stream(kernel, a)) is not None}

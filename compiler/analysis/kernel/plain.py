@@ -1,8 +1,9 @@
 """Scalar kernels that do one thing at each element: copy it, or add two."""
 
 from ...ir.defining import defining_op, is_true
+from ...ir.dialects import fuse
 from ...ir.kernel import kernel_dims, string, strings
-from ...mlir import ir
+from ...mlir import arith, ir
 
 #: Changes of type around the arithmetic of one op of 16 bits: what is loaded is widened, what is stored
 #: rounded.
@@ -39,8 +40,8 @@ def added(kernel: ir.Operation) -> tuple[int, int] | None:
     stored = _stored(kernel, arithmetic=1)
     if stored is None:
         return None
-    rounding = defining_op(stored, "arith.truncf")
-    total = defining_op(stored if rounding is None else rounding.operands[0], "arith.addf")
+    rounding = defining_op(stored, arith.TruncFOp)
+    total = defining_op(stored if rounding is None else rounding.operands[0], arith.AddFOp)
     if total is None:
         return None
     first, second = (_loaded(kernel, v) for v in total.operands)
@@ -77,7 +78,7 @@ def _loaded(kernel: ir.Operation, value: ir.Value, element: ir.Type | None = Non
     while not isinstance(value.owner, ir.Block) and value.owner.operation.name in FLOAT_CASTS:
         value = value.owner.operation.operands[0]
         types.append(value.type)
-    load = defining_op(value, "fuse.load")
+    load = defining_op(value, fuse.Load)
     if load is None or not is_plain(kernel, load) or not all(holds(t, value.type) for t in types):
         return None
     if element is not None and value.type != element:

@@ -15,7 +15,7 @@ from ...ir.defining import defining_op
 from ...ir.kernel import Access, Kernel, over, string
 from ...ir.layout import ELEMENT_BYTES
 from ...ir.sizes import ceil_power, estimate, hints_of
-from ...mlir import ir
+from ...mlir import arith, ir
 
 #: A row that one warp holds: elements of a thread, and the registers for the values of all of them.
 _WARP, _WARP_ELEMENTS, _WARP_REGISTERS = 32, 32, 160
@@ -28,10 +28,10 @@ def is_sum_of_products(op: ir.Operation) -> bool:
     values = [op.operands[0]]
     while values:
         value = values.pop()
-        total = defining_op(value, "arith.addf") or defining_op(value, "arith.addi")
+        total = defining_op(value, arith.AddFOp, arith.AddIOp)
         if total is not None:
             values += total.operands
-        elif not (defining_op(value, "arith.mulf") or defining_op(value, "arith.muli")):
+        elif defining_op(value, arith.MulFOp, arith.MulIOp) is None:
             return False
     return True
 

@@ -13,7 +13,7 @@ from ...ir.kernel import string
 from ...ir.layout import TensorSpec
 from ...ir.sizes import estimate, hints_of
 from ...ir.storage import Storage
-from ...mlir import ir
+from ...mlir import func, ir
 
 
 @dataclass(frozen=True)
@@ -68,7 +68,7 @@ def _main(module: ir.Module) -> ir.Operation:
     (main,) = (
         op.operation
         for op in module.body.operations
-        if op.operation.name == "func.func" and string(op.attributes["sym_name"]) == "main"
+        if isinstance(op, func.FuncOp) and string(op.attributes["sym_name"]) == "main"
     )
     return main
 

@@ -11,6 +11,7 @@ from ...cost.slots import LOAD, slots
 from ...index import Expr, const
 from ...ir.contractions import ONLINE_DOT
 from ...ir.defining import defining_op
+from ...ir.dialects import fuse
 from ...ir.kernel import Access, over
 from ...ir.layout import ELEMENT_BYTES
 from ...ir.reductions import REDUCTION_OPS
@@ -154,7 +155,7 @@ def _cascade(shape: KernelShape) -> _Cascade | None:
     outer = (shape.points(tuple(dims - {*columns})) * shape.element_bytes(a) for a, dims in read)
     sums = sum(shape.points(tuple(kernel.value_dims[v])) for v in found[0].results)
     factors = {v for op in kernel.products for v in op.operands} - {found[0].operands[0]}
-    loads = [defining_op(v, "fuse.load") for v in factors]
+    loads = [defining_op(v, fuse.Load) for v in factors]
     waits = any(load is None for load in loads) or any(a.indices for a in kernel.loads if a.op in loads)
     return _Cascade(columns, sum(outer), 2 * ELEMENT_BYTES["f32"] * sums, waits)
 

@@ -8,7 +8,7 @@ from ...base.dataclass import dataclass
 from ...ir.defining import defining_op
 from ...ir.dialects import tt
 from ...ir.reductions import POSITION_KINDS, identity_of
-from ...mlir import ir
+from ...mlir import arith, ir
 from ..tile_builder import TileBuilder, is_float
 from .fold import Fold, Lanes, Part, filled, fold_parts
 from .reduce import Values, combine_kind, fold
@@ -164,5 +164,5 @@ class BooleanArgExtreme(ArgExtreme):
 
 def _narrow(index: ir.Value) -> ir.Value:
     """The i32 value that an index was extended from, if it was."""
-    op = defining_op(index, "arith.extsi")
+    op = defining_op(index, arith.ExtSIOp)
     return op.operands[0] if op is not None and str(tt.element_of(op.operands[0].type)) == "i32" else index

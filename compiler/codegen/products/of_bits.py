@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from ...ir.defining import defining_op
 from ...ir.dialects import tt
-from ...mlir import ir
+from ...mlir import arith, ir
 from .. import nvidia
 from ..tile_bounds import bits_made, integer_bounds, splat_constant
 from ..tile_builder import TileBuilder, bits_of, shape_of
@@ -18,7 +18,7 @@ def converted(builder: TileBuilder, value: ir.Value, signed: bool, element: ir.T
     A difference of words becomes one of floats, so that a zero point is converted once for all weights that
     share it.
     """
-    difference = defining_op(value, "arith.subi")
+    difference = defining_op(value, arith.SubIOp)
     if difference is None or str(tt.element_of(value.type)) != "i32":
         return builder.of_bits(value, signed, str(element))
     known = bits_of(difference.operands[0], signed, str(element))
@@ -41,7 +41,7 @@ def narrowed(builder: TileBuilder, value: ir.Value, element: ir.Type) -> ir.Valu
     """A tile of f32 that is made of bits, or of bits minus a tile of integers, in a type of 16 bits that has
     these numbers; None of others.
     """
-    difference = defining_op(value, "arith.subf")
+    difference = defining_op(value, arith.SubFOp)
     known = bits_made(value if difference is None else difference.operands[0])
     if known is None or known[1].element != "f32" or str(element) not in nvidia.TYPES_OF_BITS:
         return None
@@ -60,7 +60,7 @@ def _minus_tile(
     ``how`` does not hold what that takes, or all of ``source`` has its own.
     """
     bounds, most = integer_bounds(less), how.most_less
-    shared = defining_op(less, "tt.broadcast")
+    shared = defining_op(less, tt.Broadcast)
     if bounds is None or shared is None or max(-bounds[0], bounds[1]) > most or how.element == "f32":
         return None
     less = shared.operands[0]

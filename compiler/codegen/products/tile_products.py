@@ -13,7 +13,7 @@ from ...ir.defining import defining_op
 from ...ir.dialects import tt
 from ...ir.kernel import Kernel
 from ...ir.tile import Tile
-from ...mlir import ir
+from ...mlir import arith, ir
 from ..folds.reduce import Values, reshaped
 from ..tile_accesses import OtherLanes, TileAccesses
 from ..tile_builder import shape_of
@@ -199,5 +199,5 @@ def _zero_where_masked(value: ir.Value) -> bool:
         return _zero_where_masked(op.operands[0])
     if op.name == "arith.select":
         return all(map(_zero_where_masked, list(op.operands)[1:]))
-    other = defining_op(op.operands[2], "arith.constant") if op.name == "fuse.load" else None
+    other = defining_op(op.operands[2], arith.ConstantOp) if op.name == "fuse.load" else None
     return other is not None and other.attributes["value"].value == 0

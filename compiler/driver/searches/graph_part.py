@@ -8,6 +8,7 @@ from ...analysis.fusion.measured import escaping_values
 from ...analysis.program.dependences import symbol
 from ...base.dataclass import dataclass
 from ...ir.defining import defining_op
+from ...ir.dialects import fuse
 from ...ir.kernel import INSTEAD, argument_attributes
 from ...ir.storage import device_of, functions_of
 from ...mlir import ir
@@ -79,14 +80,13 @@ class _Part:
         """Makes a value available: by a copy of what makes it, or as an argument."""
         if value in self.made or value in self.arguments:
             return
-        for kind in ("fuse.empty", "fuse.view"):
-            op = defining_op(value, kind)
-            if op is not None:
-                for operand in op.operands:
-                    self._take(operand, self._symbol(operand))
-                self.before.append(op)
-                self.made.add(value)
-                return
+        op = defining_op(value, fuse.Empty, fuse.View)
+        if op is not None:
+            for operand in op.operands:
+                self._take(operand, self._symbol(operand))
+            self.before.append(op)
+            self.made.add(value)
+            return
         if isinstance(value.type, ir.IndexType):
             if "fuse.sym" not in attributes:
                 raise NoPart("it takes an index without a name")

@@ -11,6 +11,7 @@ from ...analysis.user_kernel.unordered import unordered_atomic
 from ...base.diagnostics import collecting, position_of
 from ...base.pointer_effects import UNKNOWN, PointerEffects
 from ...ir.context import make_context
+from ...ir.dialects import tt
 from ...mlir import ir
 from .facts import FactsStore, Question, UserKernelFacts, known_facts, remember
 from .ttir_of import KernelTtir, StaticAssertFailed, UserKernelError, ttir_of
@@ -114,7 +115,7 @@ def _function(ttir: KernelTtir) -> Iterator[ir.Operation]:
             except ir.MLIRError:
                 first = next(said.items[0].lines(), "") if said.items else "its TTIR does not parse"
                 raise UserKernelError(f"kernel '{ttir.name}': {first}") from None
-        function = next(op for op in module.body.operations if op.operation.name == "tt.func")
+        function = next(op for op in module.body.operations if isinstance(op, tt.Func))
         yield function.operation
 
 

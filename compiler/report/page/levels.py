@@ -5,6 +5,7 @@ from dataclasses import field
 from typing import Any
 
 from ...base.dataclass import dataclass
+from ...ir.dialects import tt
 from ...ir.kernel import string
 from ...ir.nesting import modules_in
 from ...ir.storage import functions_of
@@ -42,7 +43,7 @@ def function_texts(module: ir.Module, prefix: str = "", *, locations: bool = Fal
     tiled = {
         string(op.attributes["sym_name"]): op.operation
         for op in module.body.operations
-        if op.operation.name == "tt.func"
+        if isinstance(op, tt.Func)
     }
     texts = {}
     for name, function in functions_of(module).items():

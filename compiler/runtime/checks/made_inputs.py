@@ -15,7 +15,7 @@ from ...base.strides import span
 from ...fx.views import meets_itself
 from ...ir.kernel import argument_attributes, string
 from ...ir.layout import TensorSpec
-from ...mlir import ir
+from ...mlir import func, ir
 from ..errors import RunError
 from ..interpreter.graph_values import check_room, layout_of
 from ..interpreter.scalar.dtypes import memory_dtype
@@ -112,9 +112,9 @@ class InputMaker:
     def make(self, module: ir.Module, entry: str = "main") -> list[Any]:
         """One value per argument of ``@entry``.  Raises RunError if there is no such function, or if
         none of its arguments has a symbol that ``sizes`` names."""
-        func = _function(module, entry)
-        types = [a.type for a in func.regions[0].blocks[0].arguments]
-        facts = argument_attributes(func)
+        function = _function(module, entry)
+        types = [a.type for a in function.regions[0].blocks[0].arguments]
+        facts = argument_attributes(function)
         generator = torch.Generator().manual_seed(self.seed)
         environment = {
             name: self.sizes.get(name, size.hint) for name, size in size_symbols(module, entry).items()
@@ -180,7 +180,7 @@ class InputMaker:
 
 def _function(module: ir.Module, name: str) -> ir.Operation:
     for op in module.body.operations:
-        if op.operation.name == "func.func" and string(op.attributes["sym_name"]) == name:
+        if isinstance(op, func.FuncOp) and string(op.attributes["sym_name"]) == name:
             return op.operation
     raise RunError(f"the module has no function @{name}")
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from ...analysis.program.dependences import extern_mutated
 from ...ir.nesting import graph_of, modules_in
 from ...ir.storage import Storage, aliased_operands, callee_name, functions_of
-from ...mlir import ir
+from ...mlir import func, ir
 
 
 def calls(
@@ -15,7 +15,7 @@ def calls(
 ) -> Iterator[tuple[ir.Operation, ir.Operation]]:
     """The calls of ``@main``, each with its declaration."""
     for op in main.regions[0].blocks[0].operations:
-        if op.operation.name == "func.call":
+        if isinstance(op, func.CallOp):
             yield op.operation, functions[callee_name(op.operation)]
 
 

@@ -16,6 +16,7 @@ from ....base.errors import UserKernelGrid, UserKernelRefused
 from ....base.ttir_function import TtirFunction
 from ....fx.user_kernels import Opaque, UserLaunch, is_multiple, is_narrow
 from ....index import Expr
+from ....ir.dialects import tt
 from ....ir.dialects.tt import Ptr
 from ....ir.dialects.tt_text import mirror_name
 from ....ir.dialects.tt_types import block_of
@@ -155,7 +156,7 @@ class TiledKernel:
                     value = self._descriptor(name, value, parameter.type, arguments)
                 parameter.replace_all_uses_with(value)
         for op in list(source.operations):
-            if op.operation.name != "tt.return":
+            if not isinstance(op, tt.Return):
                 block.append(op.operation)
 
     def _parameter(

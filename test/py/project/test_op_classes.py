@@ -1,0 +1,47 @@
+"""An op is asked for by its class, where it has one: ``compiler/ir/defining.py`` says which ops have none."""
+
+import ast
+from collections.abc import Iterator
+
+import pytest
+from repository import ROOT
+
+#: What gives a plain ``ir.Operation``, which is an instance of no op's class.
+PLAIN = ("operation", "parent")
+
+
+def mistakes(source: str) -> Iterator[int]:
+    """The lines that call ``defining_op`` with a name, or ask for the class of a plain operation."""
+    for node in ast.walk(ast.parse(source)):
+        if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Name) or len(node.args) < 2:
+            continue
+        named = any(isinstance(n, ast.Constant) for a in node.args[1:] for n in ast.walk(a))
+        first = node.args[0]
+        plain = isinstance(first, ast.Attribute) and first.attr in PLAIN
+        if (node.func.id == "defining_op" and named) or (node.func.id == "isinstance" and plain):
+            yield node.lineno
+
+
+def test_ops_are_asked_for_by_their_classes() -> None:
+    found = [
+        f"{path.relative_to(ROOT)}:{line}"
+        for top in ("compiler", "integrations", "passes", "tools")
+        for path in sorted((ROOT / top).rglob("*.py"))
+        for line in mistakes(path.read_text(encoding="utf-8"))
+    ]
+    assert found == [], "defining_op(value, arith.AddFOp), and isinstance of what a block or owner gives"
+
+
+@pytest.mark.parametrize(
+    ("source", "found"),
+    [
+        ('defining_op(value, "arith.addf")', True),
+        ('defining_op(value, "arith.andi" if all else "arith.ori")', True),
+        ("defining_op(value, arith.AddFOp, fuse.Load)", False),
+        ("isinstance(op.operation, fuse.Load)", True),
+        ("isinstance(op.parent, scf.WhileOp)", True),
+        ("isinstance(value.owner, fuse.Load)", False),
+    ],
+)
+def test_names_and_plain_operations_are_found(source: str, found: bool) -> None:
+    assert list(mistakes(source)) == [1] * found
