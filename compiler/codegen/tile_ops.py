@@ -269,7 +269,7 @@ def _rounded_again(builder: TileBuilder, value: ir.Value) -> dict[str, ir.Attrib
     """The rounding mode of a ``truncf`` of ``value``, to the nearest even.  It is said where an integer was
     rounded to a float, since Triton's canonicaliser rounds the integer once otherwise; eager rounds twice.
     """
-    made = defining_op(value, "arith.sitofp") or defining_op(value, "arith.uitofp")
+    made = defining_op(value, arith.SIToFPOp, arith.UIToFPOp)
     if made is None or ir.IntegerType(tt.element_of(made.operands[0].type)).width < 32:
         return None
     return {"roundingmode": builder.attribute(0)}
