@@ -255,7 +255,78 @@ class WordsText:
         return made if text == made.text else None
 
 
-#: Either of them.
+#: Threads of a warp.
+LANES = 32
+
+
+@dataclass(frozen=True)
+class TableText:
+    """PTX that looks up numbers of type ``element`` (f32, f16 or bf16) in a table, by some bits of bytes or
+    of 32-bit words, ``byte >> shift``, as many as ``entries``, 2 to 32 and a power of two, tell apart.
+
+    Each lane of a warp holds one number of the table, and a shuffle takes the number from the lane that the
+    bits name: one instruction for each number, where an address takes two, and its load one.  All lanes of a
+    warp have to run it.  Operands are the address of the table, and four bytes, or one word.
+    """
+
+    shift: int
+    entries: int
+    element: str
+    words: bool = False
+
+    @property
+    def count(self) -> int:
+        """Bytes, or words, that are taken at once: two words where two numbers share a register."""
+        return (1 if self.element == "f32" else 2) if self.words else 4
+
+    @property
+    def text(self) -> str:
+        """The PTX."""
+        count, wide = self.count, self.element == "f32"
+        addresses = count if wide else count // 2
+        load = "ld.global.nc.b32 entry, [from]; "
+        if not wide:
+            load = "ld.global.nc.b16 half, [from]; mov.b32 entry, {half, half}; "
+        head = (
+            "{ .reg .b16 half; .reg .b32 lane, entry, at, one, two; .reg .b64 from; mov.u32 lane, %laneid; "
+            f"and.b32 lane, lane, {self.entries - 1}; "
+            f"mad.wide.u32 from, lane, {4 if wide else 2}, ${addresses}; {load}"
+        )
+        made = []
+        for n in range(count):
+            source = addresses + count + (n if self.words else 0)
+            shift = self.shift + (0 if self.words else 8 * n)
+            to = f"${n}" if wide else ("one", "two")[n % 2]
+            made.append(
+                f"shr.b32 at, ${source}, {shift}; shfl.sync.idx.b32 {to}, entry, at, 31, 0xffffffff; "
+            )
+            if not wide and n % 2:
+                made.append(f"prmt.b32 ${n // 2}, one, two, 0x5410; ")
+        return head + "".join(made) + "}"
+
+    @property
+    def constraints(self) -> str:
+        """Of the registers that it writes and reads."""
+        results = self.count if self.element == "f32" else self.count // 2
+        sources = self.count if self.words else 1
+        return ",".join(["=&r"] * results + ["l"] * self.count + ["r"] * sources)
+
+    @staticmethod
+    def read(text: str) -> "TableText | None":
+        """The one with this PTX; None for any other PTX."""
+        found = _OF_TABLE.search(text)
+        if found is None:
+            return None
+        shift, entries, bytes_ = (int(found[name]) for name in ("shift", "last", "bytes"))
+        for element in ("f32",) if bytes_ == 4 else ("f16", "bf16"):  # of the same text
+            for words in (False, True):
+                made = TableText(shift, entries + 1, element, words)
+                if made.text == text:
+                    return made
+        return None
+
+
+#: What makes floats of bits.
 BitsText = BytesText | WordsText
 
 
@@ -292,6 +363,10 @@ _OF_WORDS = re.compile(
     r"shr.b32 bits, \S+, (?P<shift>\d+); "
     r"lop3.b32 bits, bits, (?P<mask>\w+), .*?; (?:.*less, |add.f32 \$0, bits, )0[xf](?P<added>\w{8});"
     r"(?: fma.rn.(?P<type>\w+)x2)?"
+)
+_OF_TABLE = re.compile(
+    r"and.b32 lane, lane, (?P<last>\d+); mad.wide.u32 from, lane, (?P<bytes>\d), .*?"
+    r"shr.b32 at, \$\d+, (?P<shift>\d+); shfl"
 )
 
 

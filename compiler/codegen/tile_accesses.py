@@ -13,6 +13,7 @@ from ..analysis.tiling.row_parts import RowParts, row_parts
 from ..analysis.tiling.row_start import RowStart, row_start
 from ..base.dataclass import dataclass
 from ..index import parse, sym
+from ..ir.defining import is_true
 from ..ir.dialects import tt
 from ..ir.kernel import ASSERTS, Kernel, string, strings
 from ..ir.layout import memory_element
@@ -22,7 +23,7 @@ from .folds.reduce import reshaped
 from .indexing.symbols import OfRowParts
 from .indexing.tile_axes import RowPart
 from .indexing.tile_index import TileIndex
-from .tile_builder import TileBuilder, shape_of
+from .tile_builder import TileBuilder, bits_in_table, shape_of
 from .tile_lanes import ReductionLanes
 from .tile_memory import store_value
 from .tile_ops import from_memory, to_memory
@@ -196,9 +197,25 @@ class TileAccesses:
         exact = self._fills_with_zeros()
         read = self.index.mask(own) if exact else self.index.reading_mask(own, spec, coords)
         mask = builder.both(guard, read)
+        table = None if exact and mask is not None else self._looked_up(op)
+        if table is not None:
+            return table
         address = self._address(op, 3, self._read_axes(op, spec.element_bytes))
         value = builder.load(address, mask, to_memory(builder, other), self._evict(op), self._stays(op))
         return from_memory(builder, value, op.results[0].type)
+
+    def _looked_up(self, op: ir.Operation) -> ir.Value | None:
+        """The numbers of a short table that some bits name, which the lanes of a warp hold for each other;
+        None for a load of anything else.
+        """
+        number = self.accessed[op]
+        spec = self.kernel.spec(number)
+        entries = spec.sizes[0].constant if len(spec.sizes) == 1 else None
+        plain = strings(op.attributes["at"]) == ("i0",) and spec.strides[0].constant == 1
+        if entries is None or not plain or not is_true(op.operands[1]):
+            return None
+        found = bits_in_table(self._operand(op.operands[3]), entries, memory_element(spec.element))
+        return None if found is None else self.builder.looked_up(self.bases[number], *found)
 
     def _stays(self, op: ir.Operation) -> bool:
         """Whether a load is to stay where it is, and not to be moved out of a loop."""

@@ -87,6 +87,23 @@ def bits_of(value: ir.Value, signed: bool, element: str) -> tuple[ir.Value, nvid
     return (source, how) if how.exact else None
 
 
+def bits_in_table(value: ir.Value, entries: int, element: str) -> tuple[ir.Value, nvidia.TableText] | None:
+    """What a tile of indices of a table is some bits of, i8 or i32, and the PTX that looks them up; None of
+    other indices, and of a table that has not an entry for each value of these bits, or too many.
+    """
+    for kind in (arith.TruncIOp, arith.ExtUIOp):  # an index below 32 is kept by both
+        made = defining_op(value, kind)
+        value = value if made is None else made.operands[0]
+    integer = str(tt.element_of(value.type))
+    if integer not in ("i8", "i32") or not shape_of(value) or element not in nvidia.TYPES_OF_BITS:
+        return None
+    source, shift, mask = shifted_bits(value)
+    names = mask + 1
+    if not 2 <= names <= min(entries, nvidia.LANES) or names & mask:
+        return None
+    return source, nvidia.TableText(shift, names, element, integer == "i32")
+
+
 class TileBuilder:
     """Builds tile ops.  ``scope`` brackets a region: values remembered inside it are forgotten at its end.
     ``distinct``: PTX that is emitted now is not merged with equal PTX, nor moved.
@@ -279,6 +296,11 @@ class TileBuilder:
     def of_packed(self, value: ir.Value, how: nvidia.BitsText, less: ir.Value | None = None) -> ir.Value:
         """A tile of i8 or i32, converted to floats; ``less``: where ``how`` takes that from a tile."""
         values = [value] if less is None else self.alike(value, less)
+        return self._packed(values, how.text, how.constraints, how.count, self.type(how.element))
+
+    def looked_up(self, table: ir.Value, value: ir.Value, how: nvidia.TableText) -> ir.Value:
+        """A tile of i8 or i32 as numbers of the table at an address."""
+        values = [self.to(table, shape_of(value)), value]
         return self._packed(values, how.text, how.constraints, how.count, self.type(how.element))
 
     def _packed(

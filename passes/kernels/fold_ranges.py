@@ -21,7 +21,7 @@ from .float_ranges import FloatRanges
 #: Least and greatest value; None where there is no bound.
 Range = tuple[int | None, int | None]
 _ANY: Range = (None, None)
-_GREATEST = (1 << 63) - 1
+_INDEX_BITS = 64
 #: Operands of a ``fuse.load`` in front of its indices: tensor, guard, other.
 _BEFORE_INDICES = 3
 
@@ -43,9 +43,10 @@ class FoldRanges(AnalysisPass):
         %v = "fuse.load"(%x, %true, %zero, %j) {at = ["d0", "i0"]} : (.., i1, f32, i64) -> f32
 
     Such comparisons come from indices that the program computes itself, and from a concatenation of which a
-    reader takes one piece: its other pieces are never read.  What is loaded has no bounds.  What is
-    converted from a float has those of the float, if that is computed of dims alone (the place of a pixel in
-    a smaller image), or those that it is chosen by.  Where an image is sampled, that is
+    reader takes one piece: its other pieces are never read.  What is loaded has no bounds but those of its
+    type, where that is unsigned or some bits are taken of it (a table of 16 numbers, looked up by half a
+    byte).  What is converted from a float has those of the float, if that is computed of dims alone (the
+    place of a pixel in a smaller image), or those that it is chosen by.  Where an image is sampled, that is
     ``select(x >= 0 and x < 128, fptosi(x), 0)``.  A kernel in which nothing is decided is left as it is, and
     a store that accumulates runs as often as before.  Raises PassError on a module without ``@main``.
 
@@ -121,7 +122,9 @@ class _Ranges:
     def range(self, value: ir.Value) -> Range:
         if value not in self.known:
             low, high = self._range(value)
-            wraps = (low is not None and low < -_GREATEST) or (high is not None and high > _GREATEST)
+            integer = isinstance(value.type, ir.IntegerType)
+            greatest = (1 << (value.type.width if integer else _INDEX_BITS) - 1) - 1
+            wraps = (low is not None and low < -greatest) or (high is not None and high > greatest)
             self.known[value] = _ANY if wraps else (low, high)
         return self.known[value]
 
@@ -136,6 +139,8 @@ class _Ranges:
             return number, number
         if op.name == "arith.select":
             return self._chosen(op)
+        if op.name in _OF_BITS:
+            return self._bits(op)
         if op.name == "arith.fptosi":
             bounds = self.floats.range(op.operands[0])
             return _ANY if bounds is None else (math.trunc(bounds[0]), math.trunc(bounds[1]))
@@ -147,6 +152,25 @@ class _Ranges:
         if op.name == "arith.subi":
             other_low, other_high = (None if e is None else -e for e in (other_high, other_low))
         return _both(low, other_low, int.__add__), _both(high, other_high, int.__add__)
+
+    def _bits(self, op: ir.Operation) -> Range:
+        """Of some bits of an integer, shifted or widened without a sign."""
+        type_ = op.operands[0].type
+        if not isinstance(type_, ir.IntegerType):
+            return _ANY
+        low, high = self.range(op.operands[0])
+        if op.name == "arith.andi":
+            masks = [high for low, high in map(self.range, op.operands) if low is not None and low >= 0]
+            most = min((m for m in masks if m is not None), default=None)
+            return _ANY if most is None else (0, most)
+        if low is None or low < 0 or high is None:  # as unsigned, any number of the type
+            low, high = 0, 2**type_.width - 1
+        if op.name == "arith.extui":
+            return low, high
+        by, most = self.range(op.operands[1])
+        if by is None or by != most or not 0 <= by < type_.width:
+            return _ANY
+        return (low >> by, high >> by) if by else self.range(op.operands[0])
 
     def _chosen(self, choice: ir.Operation) -> Range:
         condition, first, second = choice.operands
@@ -201,7 +225,8 @@ def _float(value: ir.Value) -> float | None:
 _OGT, _OGE, _OLT, _OLE = 2, 3, 4, 5
 _ORDERED = (_OGT, _OGE, _OLT, _OLE)
 #: Operations whose integers have bounds.
-_INDICES = ("fuse.index", "arith.fptosi")
+_OF_BITS = ("arith.andi", "arith.shrui", "arith.extui")
+_INDICES = ("fuse.index", "arith.fptosi", *_OF_BITS)
 #: Predicate of ``arith.cmpi`` (slt, sle, sgt, sge) -> whether it is "less" without "equal", and negated.
 _LESS = {2: (True, False), 3: (False, False), 4: (False, True), 5: (True, True)}
 _SUMS = ("arith.addi", "arith.subi")

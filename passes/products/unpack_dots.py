@@ -47,11 +47,13 @@ class UnpackDots(AnalysisPass):
 
     Remark: ``passed: unpacked``.
 
-    Does not fire on other products than those of 1 to 16 rows with at least 1024 rows of weights, nor where
-    the program asks for the rounding of the scaled weights, nor on more than four numbers in a byte or eight
-    in a word, nor on a kernel that reduces anything else.  Scales stay at the weights of groups of other than
-    16, 32, 64, 128 or 256 bytes, or words.  A kernel whose ``fuse.tile`` is there already, and
-    tile code, are left as they are.
+    Where the program asks for the rounding of the scaled weights, as with numbers of a table (NF4), the scale
+    stays at the weights, and is read once for each group.  A table has at most 32 entries.
+
+    Does not fire on other products than those of 1 to 16 rows with at least 1024 rows of weights, nor on more
+    than four numbers in a byte or eight in a word, nor on a kernel that reduces anything else.  Scales stay
+    at the weights of groups of other than 16, 32, 64, 128 or 256 bytes, or words.  A kernel whose
+    ``fuse.tile`` is there already, and tile code, are left as they are.
     """
 
     name: ClassVar[str] = "unpack-dots"
@@ -69,7 +71,7 @@ class UnpackDots(AnalysisPass):
                 op: PackedWeights.of(shape, op, larger_factor(shape, op)) for op in shape.kernel.products
             }
             packed = {op: weights for op, weights in found.items() if weights is not None}
-            changes = any(w.scale is not None or w.parts for w in packed.values())
+            changes = any(w.scale is not None or w.groups or w.parts for w in packed.values())
             if not changes or len(packed) < len(found):
                 continue
             if not alone(shape, {op: w.weights for op, w in packed.items()}):
@@ -105,14 +107,19 @@ def _has_candidates(func: ir.Operation) -> bool:
 
 def _scale_behind(op: ir.Operation, weights: PackedWeights) -> None:
     """Multiplies the scale of weights to their products, and sums those of groups."""
-    if weights.scale is None:
+    if weights.scale is None and not weights.groups:
         return
     op.operands[weights.number] = weights.weights
     op.attributes["over"] = text_list(weights.inner)
-    product = op.results[0]
+    product = total = op.results[0]
+    first: ir.Operation | None = None
     with ir.InsertionPoint.after(op), op.location:
-        scaled = total = arith.mulf(product, weights.scale)
+        if weights.scale is not None:
+            total = arith.mulf(product, weights.scale)
+            first = total.owner.operation
         if weights.groups:
             attributes = {"kind": ir.StringAttr.get("sum"), "over": text_list(weights.groups)}
-            total = ir.Operation.create("fuse.reduce", [scaled.type], [scaled], attributes).results[0]
-    product.replace_all_uses_except(total, scaled.owner.operation)
+            summed = ir.Operation.create("fuse.reduce", [total.type], [total], attributes)
+            total, first = summed.results[0], first or summed
+    assert first is not None
+    product.replace_all_uses_except(total, first)

@@ -3,6 +3,7 @@ each, with zero points, and with scales that groups of them share.
 """
 
 from ...base.dataclass import dataclass
+from ...index import sym
 from ...ir.defining import defining_op
 from ...ir.dialects import fuse
 from ...ir.kernel import Access, over
@@ -15,15 +16,26 @@ from ..kernel.shape import KernelShape
 _MOST_VALUES = 256
 #: Types of what numbers are packed in, bytes and the words of GPTQ, and the most numbers in one of them.
 MOST_PARTS = {"i8": 4, "i32": 8}
+#: Entries of a table that the lanes of a warp hold.
+MOST_ENTRIES = 32
 #: Bytes, or words, of a group of weights that share a scale.
 _GROUPS = range(16, 257)
 
 
 def bytes_of(shape: KernelShape, value: ir.Value, summed: tuple[str, ...]) -> Access | None:
+    """The load of the bytes or words that a factor is made of, as ``made_of`` says."""
+    found = made_of(shape, value, summed)
+    return None if found is None else found[0]
+
+
+def made_of(
+    shape: KernelShape, value: ir.Value, summed: tuple[str, ...]
+) -> tuple[Access, list[frozenset[str]]] | None:
     """The load of the bytes or words that ``value``, a factor of a product over ``summed``, is made of by
-    casts, bits, numbers and constants; None where it is made otherwise.  What else is loaded, such as a zero
-    point for each group, does not run along the dim in which these are neighbours.  Where a byte or word has
-    several numbers, the value has a dim of its own for them.
+    casts, bits, numbers, short tables and constants, and the dims of what else is loaded; None where it is
+    made otherwise.  What else is loaded, such as a zero point for each group, does not run along the dim in
+    which these are neighbours.  Where a byte or word has several numbers, the value has a dim of its own for
+    them.
     """
     found, seen, pending = list[Access](), set[ir.Value](), [value]
     loads = {access.op.results[0]: access for access in shape.kernel.loads}
@@ -32,7 +44,9 @@ def bytes_of(shape: KernelShape, value: ir.Value, summed: tuple[str, ...]) -> Ac
         if made in seen:
             continue
         seen.add(made)
-        if made in loads:
+        if made in loads and is_table(shape, loads[made]):
+            pending += loads[made].indices
+        elif made in loads:
             found.append(loads[made])
         elif isinstance(made.owner, ir.Block) or len(seen) > _MOST_VALUES:
             return None
@@ -52,7 +66,15 @@ def bytes_of(shape: KernelShape, value: ir.Value, summed: tuple[str, ...]) -> Ac
     parts = parts_of(shape, value, access)
     fits = along is not None and all(shape.kernel.dims[d].constant for d in parts)
     fits = fits and shape.points(parts) <= MOST_PARTS[str(access.op.results[0].type)]
-    return access if fits and all(d < dims and along not in d for d in beside) else None
+    return (access, beside) if fits and all(d < dims and along not in d for d in beside) else None
+
+
+def is_table(shape: KernelShape, access: Access) -> bool:
+    """Whether a load looks up one of a few numbers, which the lanes of a warp hold for each other."""
+    spec = shape.kernel.spec(access.argument)
+    entries = spec.sizes[0].constant if len(spec.sizes) == 1 else None
+    few = entries is not None and entries <= MOST_ENTRIES and spec.strides[0].constant == 1
+    return few and len(access.indices) == 1 and access.coords == (sym("i0"),)
 
 
 def along_of(shape: KernelShape, access: Access, summed: tuple[str, ...]) -> str | None:
@@ -79,8 +101,9 @@ class PackedWeights:
     """A factor of a product that is made of bytes, and may be multiplied by a scale.
 
     ``number``: of the factor.  ``weights``: without the scale, of the factor's type.  ``scale``: f32; None
-    where there is none.  ``inner``: the dims along which weights share it, of those that the product sums;
-    ``groups``: the others.  ``parts``: those of ``inner`` that the numbers of a byte have.
+    where there is none, or it stays at the weights.  ``inner``: the dims along which weights share it, or
+    what else they are made of, of those that the product sums; ``groups``: the others.  ``parts``: those of
+    ``inner`` that the numbers of a byte have.
     """
 
     number: int
@@ -97,16 +120,19 @@ class PackedWeights:
         """
         factor, summed = op.operands[number], over(op)
         for weights, scale in (*_scaled(factor), (factor, None)):
-            access = bytes_of(shape, weights, summed)
-            if access is None:
+            made = made_of(shape, weights, summed)
+            if made is None:
                 continue
-            scaled = frozenset[str]() if scale is None else shape.kernel.value_dims[scale]
-            groups, inner = (tuple(d for d in summed if (d in scaled) is kind) for kind in (True, False))
+            access, beside = made
             parts = parts_of(shape, weights, access)
-            length = shape.points(tuple(d for d in inner if d not in parts))
-            suits = not groups or (length in _GROUPS and ceil_power(length) == length)
-            if suits and along_of(shape, access, summed) in inner and {*parts} <= {*inner}:
-                return PackedWeights(number, weights, scale, inner, groups, parts)
+            # where scales stay at the weights, as what is rounded then, each is read once for a group, too
+            scaled = frozenset().union(*beside) if scale is None else shape.kernel.value_dims[scale]
+            for shared in (scaled, frozenset[str]()) if scale is None else (scaled,):
+                groups, inner = (tuple(d for d in summed if (d in shared) is kind) for kind in (True, False))
+                length = shape.points(tuple(d for d in inner if d not in parts))
+                suits = not groups or (length in _GROUPS and ceil_power(length) == length)
+                if suits and along_of(shape, access, summed) in inner and {*parts} <= {*inner}:
+                    return PackedWeights(number, weights, scale, inner, groups, parts)
         return None
 
 

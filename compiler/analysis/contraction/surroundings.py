@@ -13,11 +13,13 @@ from ...ir.views import root_of, users_of
 from ...mlir import ir
 from ..kernel.concatenation import concatenation
 from ..kernel.info import BodyOps, KernelInfo
-from .packed import MOST_PARTS
+from .packed import MOST_ENTRIES, MOST_PARTS
 from .product import Product
 from .tiles import LARGEST_BLOCK
 
 _FACTORS = ("left", "right")
+#: Values of a byte: a table of so many is looked up for a scale, where weights take less than a byte.
+_BYTES = 256
 #: Issue slots of casts.
 _CASTS = 2
 
@@ -168,7 +170,13 @@ class Surroundings:
         numbers = self.elements_of(factor) / max(1, self.elements_of(largest))
         most = MOST_PARTS.get(TensorSpec.of(largest.type).element.removeprefix("u"), 0)
         fits = 1 <= numbers <= most and 2 * beside <= self.bytes_of(largest)
-        return fits and not any(self._body(call).looks_up for call in made)
+        entries = [self.elements_of(table) for call in made for table in self._tables(call)]
+        return fits and all(n <= MOST_ENTRIES or (n <= _BYTES and numbers > 1) for n in entries)
+
+    def _tables(self, call: ir.Operation) -> list[ir.Value]:
+        """What the kernel of a call looks up."""
+        body = self._body(call)
+        return [call.operands[body.loads[number]] for number in sorted(body.lookups)]
 
     def _is_across(self, factor: ir.Value, sources: list[ir.Value]) -> bool:
         """Whether the words that a factor is made of have a word for each of its elements that are neighbours

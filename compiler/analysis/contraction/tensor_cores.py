@@ -10,7 +10,7 @@ from ...ir.kernel import Access, over
 from ...mlir import arith, ir
 from ..kernel.shape import KernelShape
 from .few_row_blocks import STEP_BYTES
-from .packed import MOST_PARTS, along_of, bytes_of
+from .packed import MOST_PARTS, along_of, bytes_of, is_table
 
 #: Up to so many rows, or columns, bytes bound a product, and multiplying and adding keeps up with them.
 FEW = 4
@@ -140,7 +140,8 @@ def _loaded(shape: KernelShape, op: ir.Operation, weights: ir.Value) -> tuple[Ac
     cast = defining_op(weights, *casts)
     loaded = weights if cast is None else cast.operands[0]
     access = next((a for a in shape.kernel.loads if a.op.results[0] == loaded), None)
-    if access is not None and (cast is None or str(loaded.type) == "i8"):
+    table = access is not None and is_table(shape, access)
+    if access is not None and not table and (cast is None or str(loaded.type) == "i8"):
         own = shape.kernel.op_dims[access.op] == shape.kernel.value_dims[weights]
         return (access, True) if own else None
     packed = bytes_of(shape, weights, over(op))

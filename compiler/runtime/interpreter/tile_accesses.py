@@ -6,6 +6,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from ...codegen.nvidia import TableText
 from ...mlir import ir
 from ..errors import RunError
 from .scalar.dtypes import CARRIERS, poison, value_dtype
@@ -56,6 +57,19 @@ def read_lanes(
     found = window.read(offsets[live], programs[live], op).to(dtype)
     value.view(CARRIERS[value.element_size()])[live] = found.view(CARRIERS[value.element_size()])
     return value
+
+
+def table_step(op: ir.Operation, table: TableText, shadow: bool) -> TileStep:
+    """What looks up a table at an address, by bits of a tile."""
+    dtype = value_dtype(element_type(op.results[0].type), shadow)
+
+    def step(batch: Batch, operands: Sequence[Any]) -> Tensor:
+        pointer, bits = operands
+        entry = bits.to(torch.int64) >> table.shift & table.entries - 1
+        there = Pointer(pointer.window, pointer.offset + entry)
+        return read_lanes(batch, there, None, None, dtype, op)
+
+    return each_window(step)
 
 
 def _memory_dtype(pointer: Pointer, dtype: torch.dtype) -> torch.dtype:

@@ -14,7 +14,15 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from ...codegen.nvidia import ROUNDED_TEXT, WIDENED_TEXT, BitsText, WordsText, bits_text, first_parameter
+from ...codegen.nvidia import (
+    ROUNDED_TEXT,
+    WIDENED_TEXT,
+    BitsText,
+    TableText,
+    WordsText,
+    bits_text,
+    first_parameter,
+)
 from ...index import parse
 from ...ir.dialects.tt_text import FAMILIES, mirror_name
 from ...ir.kernel import kernel_ties, named_sizes, string, strings
@@ -23,6 +31,7 @@ from ..errors import RunError
 from ..torch_types import TORCH_DTYPES
 from .scalar.dtypes import value_dtype
 from .scalar.scalar_ops import element_type
+from .tile_accesses import table_step
 from .tile_assembly import assembly_step
 from .tile_batch import Batch, choose, tile_shape
 from .tile_memory import Memory, Pointers
@@ -387,6 +396,10 @@ def _inline_asm(reader: _Reader, op: ir.Operation) -> _Step:
     how = bits_text(text)
     if how is not None:
         return _of_bits(how, torch.float64 if reader.shadow else TORCH_DTYPES[how.element])
+    table = TableText.read(text)
+    if table is not None:
+        look_up = table_step(op, table, reader.shadow)
+        return lambda batch, values, operands: (look_up(batch, operands),)
     first = first_parameter(text)
     if first is None:
         apply = assembly_step(op, reader.shadow)

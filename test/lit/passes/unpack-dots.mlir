@@ -152,11 +152,14 @@ module attributes {fuse.device = "cpu"} {
 
 // -----
 
-// Must not fire: the program asks for the rounding of the scaled weights.  Their scales stay where they are;
-// the halves are apart all the same.
+// The program asks for the rounding of the scaled weights.  Their scales stay where they are,
+// and each is read once for the products of a group.
 // CHECK-LABEL: func.func private @asked_for
-// CHECK-COUNT-2: "fuse.dot"(%{{.*}}) {over = ["d2", "d3"]} : (bf16, bf16) -> f32
-// CHECK-NOT: fuse.reduce
+// CHECK: arith.mulf
+// CHECK: arith.truncf %{{.*}} : f32 to bf16
+// CHECK-COUNT-2: "fuse.dot"(%{{.*}}) {over = ["d3"]} : (bf16, bf16) -> f32
+// CHECK: %[[T:.*]] = arith.addf
+// CHECK-NEXT: "fuse.reduce"(%[[T]]) {kind = "sum", over = ["d2"]} : (f32) -> f32
 module attributes {fuse.device = "cpu"} {
   func.func @main(%x: tensor<4x1024xbf16>, %w: tensor<1024x512xui8>, %s: tensor<1024x8xbf16>, %t: tensor<16xbf16>) -> tensor<4x1024xf32> {
     %o = "fuse.empty"() {syms = []} : () -> tensor<4x1024xf32>
@@ -282,17 +285,17 @@ module attributes {fuse.device = "cpu"} {
 
 // -----
 
-// Must not fire: weights are looked up.
+// Must not fire: weights are looked up in a table of more entries than a warp has lanes.
 // CHECK-LABEL: func.func private @by_table
 // CHECK: "fuse.dot"(%{{.*}}) {over = [{{.*}}]} : (bf16, bf16) -> f32
 // CHECK-NOT: fuse.dot
 module attributes {fuse.device = "cpu"} {
-  func.func @main(%x: tensor<4x1024xbf16>, %w: tensor<1024x512xui8>, %s: tensor<1024x8xbf16>, %t: tensor<16xbf16>) -> tensor<4x1024xf32> {
+  func.func @main(%x: tensor<4x1024xbf16>, %w: tensor<1024x512xui8>, %s: tensor<1024x8xbf16>, %t: tensor<64xbf16>) -> tensor<4x1024xf32> {
     %o = "fuse.empty"() {syms = []} : () -> tensor<4x1024xf32>
-    %y = call @by_table(%x, %w, %s, %t, %o) : (tensor<4x1024xbf16>, tensor<1024x512xui8>, tensor<1024x8xbf16>, tensor<16xbf16>, tensor<4x1024xf32>) -> tensor<4x1024xf32>
+    %y = call @by_table(%x, %w, %s, %t, %o) : (tensor<4x1024xbf16>, tensor<1024x512xui8>, tensor<1024x8xbf16>, tensor<64xbf16>, tensor<4x1024xf32>) -> tensor<4x1024xf32>
     return %y : tensor<4x1024xf32>
   }
-  func.func private @by_table(%x: tensor<4x1024xbf16>, %w: tensor<1024x512xui8>, %s: tensor<1024x8xbf16>, %t: tensor<16xbf16>, %o: tensor<4x1024xf32>) -> tensor<4x1024xf32>
+  func.func private @by_table(%x: tensor<4x1024xbf16>, %w: tensor<1024x512xui8>, %s: tensor<1024x8xbf16>, %t: tensor<64xbf16>, %o: tensor<4x1024xf32>) -> tensor<4x1024xf32>
       attributes {fuse.kernel, fuse.dims = {d0 = "4", d1 = "1024", d2 = "8", d3 = "128"}, fuse.ties = array<i64: 4>} {
     %true = arith.constant true
     %none = arith.constant 0 : i8
@@ -308,7 +311,7 @@ module attributes {fuse.device = "cpu"} {
     %first = arith.cmpi eq, %i, %nought : i64
     %c = arith.select %first, %l, %h : i8
     %at = arith.extui %c : i8 to i64
-    %v = "fuse.load"(%t, %true, %zero, %at) {at = ["i0"]} : (tensor<16xbf16>, i1, bf16, i64) -> bf16
+    %v = "fuse.load"(%t, %true, %zero, %at) {at = ["i0"]} : (tensor<64xbf16>, i1, bf16, i64) -> bf16
     %vw = arith.extf %v : bf16 to f32
     %g = "fuse.load"(%s, %true, %zero) {at = ["d1", "d2"]} : (tensor<1024x8xbf16>, i1, bf16) -> bf16
     %gw = arith.extf %g : bf16 to f32
