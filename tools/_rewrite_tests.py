@@ -121,6 +121,9 @@ TESTS = {
     "flex-attention": RewriteTests(
         "rewrites/test_flex_attention.py", "test_inductor_gets_the_op_alone", "test_left_alone"
     ),
+    "flex-gradients": RewriteTests(
+        "rewrites/test_flex_gradients.py", "test_each_form_is_kernels_and_right", "test_left_alone"
+    ),
     "flex-kernels": RewriteTests(
         "rewrites/test_flex_kernels.py", "test_each_form_is_one_kernel_and_right", "test_left_alone"
     ),

@@ -31,10 +31,15 @@ def new_node(
     """
     op = "call_method" if isinstance(target, str) else "call_function"
     made = graph.create_node(op, target, args, kwargs, name)
-    made.meta = {key: like.meta[key] for key in _ORIGIN if key in like.meta}
+    made.meta = origin_of(like)
     if val is not None:
         made.meta["val"] = val
     return made
+
+
+def origin_of(node: Node) -> dict[str, Any]:
+    """The metadata that says from which of the user's lines, modules and ops a node is."""
+    return {key: node.meta[key] for key in _ORIGIN if key in node.meta}
 
 
 def computed_node(like: Node, target: Any, /, *args: Any, **kwargs: Any) -> Node:

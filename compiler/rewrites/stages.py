@@ -33,6 +33,7 @@ from .graph.complex_pairs import compute_pairs
 from .graph.effect_tokens import drop_tokens
 from .graph.embedding_gradients import compact_embedding_gradients
 from .graph.flex_attention import compile_flex_attention
+from .graph.flex_gradients import spell_flex_gradients
 from .graph.flex_kernels import spell_flex_attention
 from .graph.gathers import sink_gathers
 from .graph.mutating_calls import write_calls_in_place
@@ -192,9 +193,8 @@ SPELLED = Stage(
     "spelled",
     "The same graph, in front of those rewrites (`driver/graph_compilation.py`).",
     (
-        Step(
-            spell_flex_attention, Switch.FLEX_KERNELS, "what it spells out is what the rewrites after it see"
-        ),
+        Step(spell_flex_attention, Switch.FLEX_KERNELS, "the rewrites after it see what it spells out"),
+        Step(spell_flex_gradients, Switch.FLEX_KERNELS, "the same of gradients"),
     ),
 )
 LAYOUTS = Stage(

@@ -17,14 +17,15 @@ for each score, whatever they are made of, so nothing in them crosses the keys. 
 
 Keys that the mask does not admit are left out as far as the kernel reads its comparisons: an order of ``i``
 and ``j``, or of ``j`` and a number that is looked up for a row.  A mask that compares two look-ups, such as
-those of documents, says nothing of the kind, so the tables of the ``BlockMask`` bound the keys of each block
-of rows, in front of the mask::
+those of documents, or that is a choice of two, says nothing of the kind.  There the tables of the
+``BlockMask`` bound the keys of each block of rows, in front of the mask::
 
     x = where((first[i // 128] <= j) & (j < last[i // 128]) & (document[i] == document[j]), s, -inf)
 
-It fires where tensor cores multiply the operands, and the sizes and the GPU are such that the kernel was
-measured to take less time (``cost/attention.py``); with ``flex_attention="generated"`` wherever the functions
-allow it.  It does not fire
+It fires where tensor cores multiply the operands, and the kernel was measured to take less time: on Hopper,
+with at least 64 rows or at most 16, 256 keys, heads of 16 to 128 numbers, in sizes that are known, where
+scores look nothing up for each pair of a row and a key.  With ``flex_attention="generated"`` it fires
+wherever the functions allow it.  It does not fire
 
 - where a function does more than compute each score by itself, or is not read by the rules above: what only
   tables of blocks say, and a choice between masks (``|``) that bounds keys from both sides;
@@ -36,44 +37,27 @@ Why not an MLIR pass: the functions are FX graphs, and the op is a call of Induc
 
 import logging
 import math
-import operator
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any
-from unittest import mock
 
 import torch
 from torch import Tensor
-from torch._guards import detect_fake_mode
-from torch.fx import GraphModule, Node
-from torch.fx.experimental.proxy_tensor import make_fx
-from torch.fx.node import map_arg
+from torch.fx import GraphModule
 
-from ...base.dataclass import dataclass
-from ...fx.graph_text import held
 from ...fx.new_node import tidied
 from ..rewriting import rewrite
-from .flex_masks import NotRead, read_mask, read_score
-from .inlining import inline
+from .flex_masks import NotRead
+from .flex_spelled import LOG_2, FlexCall, FlexGraph, for_each_head
 
 log = logging.getLogger(__name__)
 
-_aten = torch.ops.aten
-#: Places in the tuple of a ``BlockMask``: numbers and indices of the key blocks of each block of rows, those
-#: that are masked in part and the full ones; sizes of blocks from the end, in front of the mask function.
-_PARTIAL, _FULL, _BLOCK = (2, 3), (4, 5), slice(-3, -1)
-#: The size of a block where no mask is given.
-_NO_BLOCKS = 1 << 30
-
-
-@dataclass(frozen=True)
-class FlexGraph:
-    """A graph of AOTAutograd, and whether each ``flex_attention`` that can be is spelled out.
-    decompositions: gives torch's ops that become simpler ones, as AOTAutograd is given them.
-    """
-
-    gm: GraphModule
-    forced: bool
-    decompositions: Callable[[], Mapping[Any, Callable[..., Any]]]
+#: The places of the score function and of the ``BlockMask`` among the arguments.
+_SCORE, _BLOCKS = 3, 4
+#: Rows, keys and numbers of a head at which the kernel took less time than Inductor's, or its slices did, and
+#: the major number of the GPUs' capability.
+_MOST_FEW, _FEWEST_ROWS, _FEWEST_KEYS = 16, 64, 256
+_NARROWEST_HEAD, _WIDEST_HEAD = 16, 128
+_MEASURED = 9
 
 
 @rewrite("flex-kernels", "flex_attention is spelled out, as one kernel of its products is faster")
@@ -82,172 +66,59 @@ def spell_flex_attention(flex: FlexGraph) -> int:
     count = 0
     for node in flex.gm.graph.find_nodes(op="call_function", target=torch.ops.higher_order.flex_attention):
         try:
-            call = _Call.of(flex.gm, node)
+            call = FlexCall.of(flex.gm, node, _SCORE, _BLOCKS)
             if not flex.forced:
-                call.weigh()
+                _weigh(call)
         except NotRead as reason:
             log.debug("%s stays: %s", node.name, reason)
             continue
-        call.spell_out(flex)
+        call.spell_out(flex, _results)
         count += 1
     return tidied(flex.gm, count)
 
 
-@dataclass(frozen=True)
-class _Call:
-    """``flex_attention``: its node, and what its mask says."""
-
-    node: Node
-    masked: bool
-    looked_up: bool
-
-    @staticmethod
-    def of(gm: GraphModule, node: Node) -> "_Call":
-        """Raises NotRead where a call cannot be spelled out."""
-        if any(user.target is not operator.getitem for user in node.users):
-            raise NotRead("its results are read as a tuple")
-        query, key, score, blocks = (node.args[n] for n in (0, 1, 3, 4))
-        if query.meta["val"].dtype not in (torch.bfloat16, torch.float16):  # type: ignore[union-attr]
-            raise NotRead("tensor cores do not multiply its dtype exactly")
-        read_score(_function(gm, score))
-        mask = read_mask(_function(gm, blocks[-1]))  # type: ignore[index]
-        whole = _covers(blocks, query.meta["val"], key.meta["val"])  # type: ignore[union-attr]
-        if mask.open and not whole:
-            raise NotRead("only the tables of its blocks mask scores")
-        return _Call(node, not mask.open, mask.looked_up and not whole)
-
-    def weigh(self) -> None:
-        """Raises NotRead where Inductor's kernel is estimated to take less time."""
-        raise NotRead("its time was not measured")
-
-    def spell_out(self, flex: FlexGraph) -> None:
-        """Puts the steps in place of the call."""
-        node, gm = self.node, flex.gm
-        taken = sorted({int(user.args[1]) for user in node.users})  # type: ignore[call-overload]
-        operands = [n for n in node.all_input_nodes if n.op != "get_attr"]
-        attributes = {n: held(gm, str(n.target)) for n in node.all_input_nodes if n.op == "get_attr"}
-        wanted = [node.meta["val"][position] for position in taken]
-
-        def spelled(*values: Any) -> tuple[Tensor, ...]:
-            given = {**attributes, **dict(zip(operands, values, strict=True))}
-            results = self._results(*map_arg(node.args, given.__getitem__))
-            made = [results[position]() for position in taken]
-            return tuple(_strided_as(m, w) for m, w in zip(made, wanted, strict=True))
-
-        traced = _traced(spelled, [n.meta["val"] for n in operands], flex.decompositions())
-        results = inline(traced, operands, node)
-        for user in list(node.users):
-            user.replace_all_uses_with(results[taken.index(user.args[1])])  # type: ignore[arg-type]
-            node.graph.erase_node(user)
-        node.graph.erase_node(node)
-
-    def _results(
-        self,
-        q: Tensor,
-        k: Tensor,
-        v: Tensor,
-        score: GraphModule,
-        blocks: tuple[Any, ...],
-        scale: float,
-        options: Any,
-        of_score: tuple[Any, ...] = (),
-        of_mask: tuple[Any, ...] = (),
-    ) -> tuple[Callable[[], Tensor], ...]:
-        """What gives the result, the logarithm of the sum of each row, and its largest score, both in units
-        of log 2.
-        """
-        k, v = _for_each_head(q, k), _for_each_head(q, v)
-        places = tuple(_along(q, k, dim) for dim in range(4))
-        scores = (q @ k.transpose(-2, -1)).to(torch.float32) * scale
-        x = _for_each_score(score, (scores, *places), of_score).to(torch.float32)
-        if self.masked:
-            seen = _for_each_score(blocks[-1], places, of_mask)
-            if self.looked_up:
-                first, last = (_of_rows(t, blocks[_BLOCK][0], q.shape[-2]) for t in _bounds(blocks))
-                seen = (places[3] >= first) & (places[3] < last) & seen
-            x = torch.where(seen, x, -math.inf)
-
-        def result() -> Tensor:
-            empty = logarithm().unsqueeze(-1) == -math.inf
-            return torch.where(empty, 0, torch.softmax(x, -1).to(q.dtype) @ v)
-
-        def logarithm() -> Tensor:
-            return x.logsumexp(-1)
-
-        return result, lambda: logarithm() / math.log(2), lambda: x.amax(-1) / math.log(2)
+def _weigh(call: FlexCall) -> None:
+    """Raises NotRead where Inductor's kernel was measured to take less time, or nobody measured it."""
+    q, k, v = (call.node.args[n].meta["val"] for n in range(3))  # type: ignore[union-attr]
+    rows, keys, widths = q.shape[-2], k.shape[-2], (q.shape[-1], v.shape[-1])
+    if not all(isinstance(n, int) for t in (q, k, v) for n in t.shape):
+        raise NotRead("its sizes are unknown while compiling")
+    if not (rows >= _FEWEST_ROWS or rows <= _MOST_FEW) or keys < _FEWEST_KEYS:
+        raise NotRead(f"{rows} rows and {keys} keys were not measured")
+    if min(widths) < _NARROWEST_HEAD or max(widths) > _WIDEST_HEAD:
+        raise NotRead(f"heads of {widths[0]} and {widths[1]} take less time as Inductor's kernel")
+    if call.pairs:
+        raise NotRead("Inductor's kernel takes less time where scores look numbers up for each row and key")
+    if q.device.type == "cuda" and torch.cuda.get_device_capability(q.device)[0] != _MEASURED:
+        raise NotRead("it was measured on other GPUs")
 
 
-def _function(gm: GraphModule, node: Any) -> GraphModule:
-    found = held(gm, str(node.target)) if isinstance(node, Node) and node.op == "get_attr" else None
-    if not isinstance(found, GraphModule):
-        raise NotRead("a function is no graph")
-    return found
+def _results(
+    call: FlexCall,
+    q: Tensor,
+    k: Tensor,
+    v: Tensor,
+    score: GraphModule,
+    blocks: tuple[Any, ...],
+    scale: float,
+    options: Any,
+    of_score: tuple[Any, ...] = (),
+    of_mask: tuple[Any, ...] = (),
+) -> tuple[Callable[[], Tensor], ...]:
+    """What gives the result, the logarithm of the sum of each row, and its largest score, both in units of
+    log 2.
+    """
+    scores = call.scores(q, for_each_head(q, k), score, blocks, scale, of_score, of_mask)
+    x = scores.where_seen(scores.changed, -math.inf)
+
+    def result() -> Tensor:
+        empty = logarithm().unsqueeze(-1) == -math.inf
+        return torch.where(empty, 0, torch.softmax(x, -1).to(q.dtype) @ for_each_head(q, v))
+
+    def logarithm() -> Tensor:
+        return x.logsumexp(-1)
+
+    return result, lambda: logarithm() / LOG_2, lambda: x.amax(-1) / LOG_2
 
 
-def _covers(blocks: Any, query: Tensor, key: Tensor) -> bool:
-    """Whether there is one block, which all rows and keys are in: no mask was given."""
-    sizes = zip(blocks[_BLOCK], (query.shape[-2], key.shape[-2]), strict=True)
-    return all(block >= _NO_BLOCKS or (isinstance(n, int) and n <= block) for block, n in sizes)
-
-
-def _traced(
-    function: Callable[..., Any], values: list[Any], decompositions: Mapping[Any, Callable[..., Any]]
-) -> GraphModule:
-    """The graph of a function of values like these, in ops that the importer builds."""
-    trace = make_fx(function, decomposition_table=decompositions, tracing_mode="symbolic")
-    with mock.patch.object(detect_fake_mode(values), "allow_non_fake_inputs", True):  # the functions' numbers
-        traced: GraphModule = trace(*values)
-    traced.graph.eliminate_dead_code()
-    return traced
-
-
-def _for_each_head(q: Tensor, t: Tensor) -> Tensor:
-    """Keys or values, repeated for the heads of the query that share them, and for its batch."""
-    t = t.repeat_interleave(q.shape[1] // t.shape[1], 1)
-    return t.expand(q.shape[0], *t.shape[1:])
-
-
-def _along(q: Tensor, k: Tensor, dim: int) -> Tensor:
-    """The numbers of a dim of the scores, of four dims."""
-    size = k.shape[-2] if dim == 3 else q.shape[dim]
-    return torch.arange(size, device=q.device).view(*(-1 if d == dim else 1 for d in range(4)))
-
-
-def _for_each_score(function: GraphModule, given: tuple[Tensor, ...], captured: tuple[Any, ...]) -> Tensor:
-    """What a function of single numbers gives for tensors of them, which have four dims or broadcast."""
-    return function(*given, *captured)  # type: ignore[no-any-return]
-
-
-def _of_rows(bounds: Tensor, block: int, rows: Any) -> Tensor:
-    """Numbers for each block of rows, for each row: ``[b, h, blocks]`` to ``[b, h, rows, 1]``."""
-    each = bounds.unsqueeze(-1).expand(*bounds.shape, block).flatten(-2)
-    return each[..., :rows].unsqueeze(-1)
-
-
-def _bounds(blocks: tuple[Any, ...]) -> tuple[Tensor, Tensor]:
-    """Of each block of rows, the first key that a block admits, and the one behind the last."""
-    size = blocks[_BLOCK][1]
-    firsts, lasts = [], []
-    for numbers, indices in (blocks[slice(p[0], p[1] + 1)] for p in (_PARTIAL, _FULL)):
-        if numbers is None:
-            continue
-        place = torch.arange(indices.shape[-1], device=indices.device)
-        counted = place < numbers.unsqueeze(-1)
-        firsts.append(torch.where(counted, indices, indices.shape[-1]).amin(-1))
-        lasts.append(torch.where(counted, indices + 1, 0).amax(-1))
-    first, last = firsts[0], lasts[0]
-    if len(firsts) > 1:
-        first, last = torch.minimum(*firsts), torch.maximum(*lasts)
-    return first * size, last * size
-
-
-def _strided_as(made: Tensor, wanted: Tensor) -> Tensor:
-    """A tensor with the order of dims in memory of another one, which has no gaps."""
-    order = sorted(range(wanted.dim()), key=lambda d: wanted.stride(d), reverse=True)
-    if order == [*range(wanted.dim())]:
-        return made.contiguous()
-    back = [order.index(d) for d in range(wanted.dim())]
-    return made.permute(order).contiguous().permute(back)
-
-
-__all__ = ["FlexGraph", "spell_flex_attention"]
+__all__ = ["spell_flex_attention"]

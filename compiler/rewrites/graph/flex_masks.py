@@ -36,7 +36,8 @@ _ORDERS = {
     **{f"{name}.{kind}": False for name in ("le", "lt") for kind in ("Tensor", "Scalar")},
 }
 
-Side = Literal["first", "last", "rows", "look-ups"]
+#: How a condition bounds keys: from a side; not at all, as it compares look-ups; or as one of two masks do.
+Side = Literal["first", "last", "look-ups", "choice"]
 
 
 class NotRead(Exception):
@@ -45,12 +46,12 @@ class NotRead(Exception):
 
 @dataclass(frozen=True)
 class Mask:
-    """``open``: whether it admits all scores.  ``looked_up``: whether it compares what is looked up for a row
-    with what is looked up for a key, which bounds no keys.
+    """``open``: whether it admits all scores.  ``by_tables``: whether only tables of blocks bound the keys,
+    as it compares what is looked up for a row with what is looked up for a key, or chooses between masks.
     """
 
     open: bool
-    looked_up: bool
+    by_tables: bool
 
 
 def read_score(function: GraphModule) -> Node:
@@ -94,7 +95,18 @@ def read_mask(function: GraphModule) -> Mask:
     result = read_score(function)
     places = [n for n in function.graph.nodes if n.op == "placeholder"]
     sides = _Conditions(places[3], places[2]).sides(result)
-    return Mask(not sides, "look-ups" in sides)
+    return Mask(not sides, not sides.isdisjoint(("look-ups", "choice")))
+
+
+def looks_pairs_up(function: GraphModule) -> bool:
+    """Whether a score function looks numbers up at places that depend on both the row and the key."""
+    places = [n for n in function.graph.nodes if n.op == "placeholder"]
+    needs = dict[Node, set[Node]]()
+    for node in function.graph.nodes:
+        needs[node] = {node}.union(*(needs[n] for n in node.all_input_nodes))
+        if node.target == _aten.index.Tensor and needs[node].issuperset(places[3:5]):
+            return True
+    return False
 
 
 @dataclass(frozen=True)
@@ -114,10 +126,10 @@ class _Conditions:
         if target in _AND:
             return self.sides(node.args[0]) | self.sides(node.args[1])
         if target in _OR:
-            both = [self.sides(side) for side in node.args]
+            both = [self.sides(side) - {"choice"} for side in node.args]
             if both[0] != both[1] or len(both[0]) > 1 or "look-ups" in both[0]:
                 raise NotRead("its mask is a choice between masks that bound keys from two sides")
-            return both[0]
+            return both[0] | {"choice"}
         if target in _NUMBERS:
             if not _is_true(node):
                 raise NotRead("its mask is a number")
@@ -180,4 +192,4 @@ def _is_true(node: Node) -> bool:
     return target != _aten.zeros.default and numbers == [True]
 
 
-__all__ = ["Mask", "NotRead", "read_mask", "read_score"]
+__all__ = ["Mask", "NotRead", "looks_pairs_up", "read_mask", "read_score"]

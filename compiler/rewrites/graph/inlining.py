@@ -6,7 +6,7 @@ from typing import Any
 from torch.fx import GraphModule, Node
 
 from ...fx.graph_text import held
-from ...fx.new_node import _ORIGIN
+from ...fx.new_node import origin_of
 
 
 def inline(traced: GraphModule, operands: Sequence[Node], node: Node) -> Sequence[Node]:
@@ -31,8 +31,9 @@ def inline(traced: GraphModule, operands: Sequence[Node], node: Node) -> Sequenc
                 inside[inner] = graph.node_copy(inner, inside.__getitem__)
             else:
                 continue
-            origin = {key: node.meta[key] for key in _ORIGIN if key in node.meta}
-            inside[inner].meta = origin | {"val": inner.meta["val"]} if "val" in inner.meta else origin
+            inside[inner].meta = origin_of(node)
+            if "val" in inner.meta:
+                inside[inner].meta["val"] = inner.meta["val"]
     raise AssertionError("the graph has no output")
 
 
