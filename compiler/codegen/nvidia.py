@@ -13,8 +13,9 @@ from typing import ClassVar
 from ..base.dataclass import dataclass
 
 #: Symbols of libdevice, of f32 where they do not say otherwise.
-COPYSIGN, EXP2, FAST_DIVIDE, RSQRT, RINT = (
+COPYSIGN, EXP2, FAST_DIVIDE, RSQRT, RINT, FLOOR, CEIL = (
     "__nv_copysignf", "__nv_exp2f", "__nv_fast_fdividef", "__nv_rsqrtf", "__nv_rintf",
+    "__nv_floorf", "__nv_ceilf",
 )  # fmt: skip
 #: Integer powers of f32 and f64; counts of bits in i32 and i64.
 POWERS = {"f32": "__nv_powif", "f64": "__nv_powi"}
@@ -27,13 +28,16 @@ def libdevice_symbol(name: str, element: str) -> str:
 
 
 #: Functions that are one instruction of the GPU, by libdevice's symbol: LLVM's intrinsic for it.  Libdevice's
-#: function is a wrapper of the intrinsic, with ``ftz``, as Triton compiles.  Names are those of the newest
-#: LLVM (``TritonDialect.spelled``).
+#: function is a wrapper of the intrinsic, with ``ftz``, as Triton compiles.  ``floor`` and ``ceil`` are without,
+#: since they are -1 and 1 of numbers that would be flushed to 0.  Names are those of the newest LLVM
+#: (``TritonDialect.spelled``).
 INTRINSICS = {
     COPYSIGN: "llvm.copysign.f32",
     EXP2: "llvm.nvvm.ex2.approx.ftz.f32",
     FAST_DIVIDE: "llvm.nvvm.div.approx.ftz.f",
     RSQRT: "llvm.nvvm.rsqrt.approx.ftz.f",
+    FLOOR: "llvm.floor.f32",
+    CEIL: "llvm.ceil.f32",
 }
 
 

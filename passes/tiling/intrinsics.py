@@ -6,13 +6,13 @@ of the kernel's compile time.  LLVM knows an intrinsic by its name and needs no 
 
 from collections.abc import Mapping
 
-from ...compiler.codegen.nvidia import EXP2, INTRINSICS, RSQRT
+from ...compiler.codegen.nvidia import CEIL, EXP2, FLOOR, INTRINSICS, RSQRT
 from ...compiler.codegen.tile_builder import TileBuilder
 from ...compiler.ir.dialects import tt
 from ...compiler.mlir import ir
 
 #: Ops that Triton lowers to one of these functions, where their elements are f32.
-_OPS: Mapping[str, str] = {"math.exp2": EXP2, "math.rsqrt": RSQRT}
+_OPS: Mapping[str, str] = {"math.exp2": EXP2, "math.rsqrt": RSQRT, "math.floor": FLOOR, "math.ceil": CEIL}
 
 
 def intrinsic_of(op: ir.Operation) -> str | None:

@@ -39,9 +39,9 @@ A loop of two to eight steps around such a product gets the annotation that it s
 write its steps out, which takes two to three times as long and gains nothing.
 
 What is one instruction of the GPU is a call of LLVM's intrinsic (``passes/tiling/intrinsics.py``):
-``math.rsqrt`` and ``math.exp2`` of f32, and libdevice's ``__nv_exp2f``, ``__nv_rsqrtf``,
-``__nv_copysignf`` and ``__nv_fast_fdividef``.  For any other function of libdevice Triton parses the whole
-library.
+``math.rsqrt``, ``math.exp2``, ``math.floor`` and ``math.ceil`` of f32, and libdevice's ``__nv_exp2f``,
+``__nv_rsqrtf``, ``__nv_copysignf`` and ``__nv_fast_fdividef``.  For any other function of libdevice Triton
+parses the whole library.
 
 It does not fire on kernels that are not tiled, nor on declarations.
 

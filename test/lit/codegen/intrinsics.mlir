@@ -6,6 +6,8 @@
 // CHECK: "tt.extern_elementwise"(%{{.*}}) {{.*}}symbol = "llvm.nvvm.ex2.approx.ftz.f32"
 // CHECK: "tt.extern_elementwise"(%{{.*}}, %{{.*}}) {{.*}}symbol = "llvm.nvvm.div.approx.ftz.f"
 // CHECK: "tt.extern_elementwise"(%{{.*}}, %{{.*}}) {{.*}}symbol = "llvm.copysign.f32"
+// CHECK: "tt.extern_elementwise"(%{{.*}}) {{.*}}symbol = "llvm.floor.f32"
+// CHECK: "tt.extern_elementwise"(%{{.*}}) {{.*}}symbol = "llvm.ceil.f32"
 // CHECK: "tt.return"
 
 module attributes {fuse.device = "cpu"} {
@@ -25,7 +27,9 @@ module attributes {fuse.device = "cpu"} {
     %d = arith.addf %e, %one : f32
     %sigmoid = arith.divf %one, %d : f32
     %signed = math.copysign %sigmoid, %v : f32
-    %r = "fuse.store"(%o, %signed, %true) {at = ["d0"], mode = "set"} : (tensor<1000xf32>, f32, i1) -> tensor<1000xf32>
+    %low = math.floor %signed : f32
+    %high = math.ceil %low : f32
+    %r = "fuse.store"(%o, %high, %true) {at = ["d0"], mode = "set"} : (tensor<1000xf32>, f32, i1) -> tensor<1000xf32>
     return %r : tensor<1000xf32>
   }
 }

@@ -30,6 +30,24 @@ def test_bytes():
     compiled(lambda x: [(x * 2).view(torch.int32), (x * 2).view(torch.uint8)], halves)
 
 
+def test_steps_of_the_smallest_numbers():
+    """Below the smallest normal number floor is -1 and ceil 1, not 0."""
+    tiny = torch.tensor([1e-40, -1e-40, 1e-45, -1e-45, 1.5, -0.0], device="cuda")
+    compiled(lambda x: [x.floor(), x.ceil(), x.trunc(), x.round(), x.sign(), x.frac()], tiny, rtol=0, atol=0)
+    compiled(lambda x: [(x > 0).float(), (x != 0).float(), x.bool(), x.logical_not()], tiny, rtol=0, atol=0)
+
+
+def test_integers_are_rounded_as_often_as_in_eager():
+    """Each number rounds to a tie of the narrower type, behind which a digit is lost."""
+    ties = torch.tensor([2**k + 2 ** (k - d) + 1 for k in range(25, 62) for d in (8, 11, 24)], device="cuda")
+    halves = (torch.bfloat16, torch.float32)
+
+    def convert(i):
+        return [i.double().float(), *(i.to(d) for d in halves), *(i.float().to(d) for d in halves)]
+
+    compiled(convert, torch.cat([ties, -ties]), rtol=0, atol=0)
+
+
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float16, torch.bfloat16], ids=str)
 def test_fake_quantisation(dtype):
     """Ties and what is out of range, where the zero point is added before the rounding and after it."""
