@@ -28,8 +28,8 @@ def libdevice_symbol(name: str, element: str) -> str:
 
 
 #: Functions that are one instruction of the GPU, by libdevice's symbol: LLVM's intrinsic for it.  Libdevice's
-#: function is a wrapper of the intrinsic, with ``ftz``, as Triton compiles.  ``floor`` and ``ceil`` are without,
-#: since they are -1 and 1 of numbers that would be flushed to 0.  Names are those of the newest LLVM
+#: function is a wrapper of the intrinsic, with ``ftz``, as Triton compiles.  Here ``floor`` and ``ceil`` have
+#: none, since they are -1 and 1 of numbers that would become 0.  Names are those of the newest LLVM
 #: (``TritonDialect.spelled``).
 INTRINSICS = {
     COPYSIGN: "llvm.copysign.f32",
