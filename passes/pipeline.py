@@ -17,6 +17,7 @@ from .fusion.fuse_horizontal import FuseHorizontal
 from .fusion.fuse_vertical import FuseVertical
 from .fusion.materialize_fusion import MaterializeFusion
 from .fusion.recompute_producers import RecomputeProducers
+from .fusion.store_reductions import StoreReductions
 from .graph.deduplicate_calls import DeduplicateCalls
 from .graph.deduplicate_kernels import DeduplicateKernels
 from .graph.deduplicate_results import DeduplicateResults
@@ -234,6 +235,11 @@ RECOMPUTING = PassStage(
         ),
         PassStep(MaterializeFusion(), "merge each copy with its reader"),
         PassStep(EliminateDead(), "originals that nobody reads any more"),
+        PassStep(
+            lambda s: StoreReductions(s.hardware, s.fusions),
+            "of what stayed apart, reductions may be stored in place of what is made of them",
+        ),
+        PassStep(MaterializeFusion(), "merge each copy with its reader, as before"),
     ),
 )
 #: Kernels whose members are settled, each on its own.

@@ -5,10 +5,7 @@ that moves fewer bytes than storing it.
 from collections.abc import Iterator
 from typing import ClassVar
 
-from ...compiler.analysis.fusion.form import Limits
 from ...compiler.analysis.fusion.graph import GroupGraph
-from ...compiler.analysis.fusion.measured import PairKeys
-from ...compiler.analysis.fusion.rules import Candidate, judge
 from ...compiler.analysis.fusion.score import Gain
 from ...compiler.analysis.kernel.accesses import Read, Summary
 from ...compiler.analysis.kernel.info import BodyOps, KernelInfo
@@ -26,6 +23,7 @@ from ..base.program import Program
 from ..base.results import drop_results
 from ..pass_base import AnalysisPass, hardware_of
 from .fusing import groups_of, measurements_of
+from .recomputing import StorageUses, may_merge, measured_apart
 
 #: Inputs may live longer by this share of a tensor more than it takes: a number, or one for each row.
 _BESIDE = 1 / 64
@@ -78,14 +76,9 @@ class RecomputeProducers(AnalysisPass):
     def run_with(self, module: ir.Module, remarks: Remarks, analyses: AnalysisManager) -> None:
         hardware = hardware_of(self.hardware, self, module)
         graph = groups_of(analyses)
-        measured, keys = measurements_of(self.name, self.fusions, module), PairKeys(graph)
-        apart = {key for key, found in measured.items() if found.refusal is not None}
-
-        def kept(t: _Tensor) -> bool:
-            return bool(apart) and any(keys((t.producer,), (reader,)) in apart for reader in t.readers)
-
+        apart = measured_apart(graph, measurements_of(self.name, self.fusions, module))
         gains = {t: t.gain(hardware) for t in _Uses(graph).tensors()}
-        gaining = [t for t, gain in gains.items() if gain > 0 and not kept(t)]
+        gaining = [t for t, gain in gains.items() if gain > 0 and not apart(t.producer, t.readers)]
         found = _apart(sorted(gaining, key=lambda t: -gains[t]))
         if not found:
             return
@@ -97,7 +90,7 @@ class RecomputeProducers(AnalysisPass):
         for tensor in found:
             mine = [c for c in copies if c.tensor is tensor]
             pairs = [(node_of[c.call], node_of[c.reader]) for c in mine]
-            if all(_may_merge(judged, *pair, hardware) for pair in pairs):
+            if all(may_merge(judged, *pair, hardware) for pair in pairs):
                 for copy, reader in pairs:
                     judged.merge(judged.group_of[copy], judged.group_of[reader])
                 tensor.report(self.name, remarks, hardware)
@@ -158,21 +151,12 @@ class _Tensor:
         )
 
 
-class _Uses:
-    """Who writes each storage, and who uses it last."""
+class _Uses(StorageUses):
+    """Which tensors their readers could compute."""
 
     def __init__(self, graph: GroupGraph) -> None:
-        self.graph = graph
-        self.writers: dict[int, list[int]] = {}
-        self.last: dict[int, int] = {}
-        self.changing: set[int] = set()  #: storages that an extern op writes to
+        super().__init__(graph)
         self._bodies: dict[str, BodyOps] = {}
-        roots = graph.deps.roots
-        for node in graph.deps.nodes:
-            for value in (*node.destinations, *node.mutated):
-                self.writers.setdefault(roots[value], []).append(node.index)
-            self.last.update((roots[value], node.index) for value in node.operands)
-            self.changing.update(roots[value] for value in node.mutated)
 
     def tensors(self) -> Iterator[_Tensor]:
         """The tensors whose readers could compute them, by producer."""
@@ -209,9 +193,9 @@ class _Uses:
         if any(name in needed for name in ("fuse.rand", *(c.op for c in summary.crossings))):
             return None
         inputs = tuple(dict.fromkeys(made.operands[a] for a in loaded))
-        if not all(self._stays(v, node) for v in inputs):
+        if not all(self.stays(v, node) for v in inputs):
             return None
-        ending = sum(graph.bytes_of(v) for v in inputs if self.last[deps.roots[v]] < max(readers))
+        ending = self.ending(inputs, max(readers))
         weight = sum(slots(name) * count for name, count in needed.items())
         return _Tensor(graph, node, value, readers, len(readers) < len(users), inputs, weight, ending)
 
@@ -226,10 +210,6 @@ class _Uses:
             elements *= self.graph.sizes.estimate(size)
         return elements * spec.element_bytes
 
-    def _stays(self, value: int, reader: int) -> bool:
-        """Whether nothing writes to the storage of a value from the node ``reader`` on."""
-        return max(self.writers.get(self.graph.deps.roots[value], ()), default=-1) < reader
-
 
 def _apart(tensors: list[_Tensor]) -> list[_Tensor]:
     """Those of which none is made by a reader of another: one step at a time."""
@@ -240,11 +220,6 @@ def _apart(tensors: list[_Tensor]) -> list[_Tensor]:
         if tensor.producer not in reading and not makers & set(tensor.readers):
             chosen.append(tensor)
     return chosen
-
-
-def _may_merge(graph: GroupGraph, a: int, b: int, hardware: Hardware) -> bool:
-    pair = sorted((graph.group_of[a], graph.group_of[b]))
-    return judge(Candidate(graph, pair[0], pair[1], Limits.of(hardware))).refusal is None
 
 
 @dataclass(frozen=True)

@@ -70,13 +70,16 @@ def _may_be_looked_up_instead(merged: Merged, member: Member) -> bool:
 
 
 def _scattered(plan: FusionPlan, number: int) -> bool:
-    """Whether a member that is looked up reads several tensors at elements that do not lie together.  Reads
-    behind guards do not count: those of a concatenation exclude each other.
+    """Whether a member that is looked up reads several tensors at loaded coordinates, one of them at elements
+    that do not lie together.  Reads behind guards do not count: those of a concatenation exclude each other.
+    Nor do reads at no loaded coordinate, as of a number for each row: they stay as they were.
     """
     reads = [read for read in plan.members[number].summary.reads if not read.guarded]
-    return len(reads) > 1 and any(
-        read.coords and not plan.loaded.keys().isdisjoint(plan.coords(instance, read)[-1].symbols())
-        for instance in plan.instances
-        if instance.member == number
-        for read in reads
-    )
+    for instance in plan.instances if len(reads) > 1 else ():
+        if instance.member != number:
+            continue
+        places = [plan.coords(instance, read) for read in reads]
+        loaded = [[not plan.loaded.keys().isdisjoint(c.symbols()) for c in place] for place in places]
+        if sum(map(any, loaded)) > 1 and any(place and place[-1] for place in loaded):
+            return True
+    return False

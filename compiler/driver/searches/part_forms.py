@@ -25,8 +25,8 @@ log = logging.getLogger(__name__)
 
 def lowering_passes(settings: Settings, again: bool, spills: Spills = NO_SPILLS) -> list[Pass]:
     """Those behind the merge of each group, without ``autotune-tiling``, whose table is not written yet.
-    ``again``: whether ``recompute-producers`` may merge what stayed apart.  ``spills``: as in
-    ``Settings``.
+    ``again``: whether ``recompute-producers`` and ``store-reductions`` may merge what stayed apart.
+    ``spills``: as in ``Settings``.
     """
     settings = replace(settings, tiles="", spills=spills)
     first = STAGES.index(RECOMPUTING) + (not again)

@@ -142,7 +142,7 @@ ATTRIBUTES = (
         "a call in `@main`",
         "fuse.group = 0 : i64",
         "Calls with equal numbers become one kernel. At the scheduled level no call has it any more.",
-        "`fuse-vertical`, `fuse-horizontal`, `recompute-producers`",
+        "`fuse-vertical`, `fuse-horizontal`, `recompute-producers`, `store-reductions`",
         "`materialize-fusion`",
     ),
     DiscardableAttribute(

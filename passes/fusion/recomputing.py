@@ -1,0 +1,51 @@
+"""What passes that compute a producer again in its readers ask of a program.  Not a pass."""
+
+from collections.abc import Callable, Iterable
+
+from ...compiler.analysis.fusion.form import Limits
+from ...compiler.analysis.fusion.graph import GroupGraph
+from ...compiler.analysis.fusion.measured import Measurements, PairKeys
+from ...compiler.analysis.fusion.rules import Candidate, judge
+from ...compiler.cost.hardware import Hardware
+
+
+class StorageUses:
+    """Who writes each storage, and who uses it last."""
+
+    def __init__(self, graph: GroupGraph) -> None:
+        self.graph = graph
+        self.writers: dict[int, list[int]] = {}
+        self.last: dict[int, int] = {}
+        self.changing: set[int] = set()  #: storages that an extern op writes to
+        roots = graph.deps.roots
+        for node in graph.deps.nodes:
+            for value in (*node.destinations, *node.mutated):
+                self.writers.setdefault(roots[value], []).append(node.index)
+            self.last.update((roots[value], node.index) for value in node.operands)
+            self.changing.update(roots[value] for value in node.mutated)
+
+    def stays(self, value: int, node: int) -> bool:
+        """Whether nothing writes to the storage of a value from ``node`` on."""
+        return max(self.writers.get(self.graph.deps.roots[value], ()), default=-1) < node
+
+    def ending(self, values: tuple[int, ...], reader: int) -> int:
+        """Bytes of the values whose last use comes before a reader."""
+        roots = self.graph.deps.roots
+        return sum(self.graph.bytes_of(v) for v in values if self.last[roots[v]] < reader)
+
+
+def may_merge(graph: GroupGraph, a: int, b: int, hardware: Hardware) -> bool:
+    """Whether the rules of fusion let the groups of two nodes be one kernel."""
+    pair = sorted((graph.group_of[a], graph.group_of[b]))
+    return judge(Candidate(graph, pair[0], pair[1], Limits.of(hardware))).refusal is None
+
+
+def measured_apart(graph: GroupGraph, measured: Measurements) -> Callable[[int, Iterable[int]], bool]:
+    """Whether a producer and one of its readers were measured to be better apart."""
+    keys = PairKeys(graph)
+    apart = {key for key, found in measured.items() if found.refusal is not None}
+
+    def kept(producer: int, readers: Iterable[int]) -> bool:
+        return bool(apart) and any(keys((producer,), (reader,)) in apart for reader in readers)
+
+    return kept
