@@ -230,16 +230,15 @@ RECOMPUTING = PassStage(
     "recomputing",
     (
         PassStep(
+            lambda s: StoreReductions(s.hardware, s.fusions),
+            "of what stayed apart, readers may need no more than reductions",
+        ),
+        PassStep(
             lambda s: RecomputeProducers(s.hardware, s.fusions),
             "what stayed apart may be cheaper to compute again",
         ),
         PassStep(MaterializeFusion(), "merge each copy with its reader"),
         PassStep(EliminateDead(), "originals that nobody reads any more"),
-        PassStep(
-            lambda s: StoreReductions(s.hardware, s.fusions),
-            "of what stayed apart, reductions may be stored in place of what is made of them",
-        ),
-        PassStep(MaterializeFusion(), "merge each copy with its reader, as before"),
     ),
 )
 #: Kernels whose members are settled, each on its own.

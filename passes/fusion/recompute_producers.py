@@ -23,7 +23,7 @@ from ..base.program import Program
 from ..base.results import drop_results
 from ..pass_base import AnalysisPass, hardware_of
 from .fusing import groups_of, measurements_of
-from .recomputing import StorageUses, may_merge, measured_apart
+from .recomputing import StorageHistory, may_merge, measured_apart
 
 #: Inputs may live longer by this share of a tensor more than it takes: a number, or one for each row.
 _BESIDE = 1 / 64
@@ -54,15 +54,17 @@ class RecomputeProducers(AnalysisPass):
     Of a kernel with several results, only what the tensor needs runs again, and the copy is named after the
     FX nodes of that alone: the normalised rows of the backward kernel of a layer norm, without its sums.
 
-    Runs after fusion, so that it sees only what stayed apart.  Does not fire where the tensor needs a
-    reduction, a scan or random numbers; on one that is stored into anything but a fresh empty; on producers
-    that assert more than that indices are in range, unless they have other results, with which they still
-    run, and the tensor needs nothing at loaded indices, which its copy would not check; where it needs rows
-    of fewer than 32 bytes at loaded indices, each of which takes so many of memory; where something later
-    overwrites what the producer reads, or an extern op writes to the tensor; where inputs would live longer
-    by clearly more than the tensor takes; nor where a rule of ``compiler/analysis/fusion/rules.py`` keeps
-    the copy and the reader apart, or where ``fusions``, the table that the fusing passes read, says that the
-    producer and a reader were measured to be better apart.
+    Runs after fusion, so that it sees only what stayed apart, and behind ``store-reductions``.
+
+    Does not fire where the tensor needs a reduction, a scan or random numbers; on one that is stored into
+    anything but a fresh empty; on producers that assert more than that indices are in range, unless they
+    have other results, with which they still run, and the tensor needs nothing at loaded indices, which
+    its copy would not check; where it needs rows of fewer than 32 bytes at loaded indices, each of which
+    takes so many of memory; where something later overwrites what the producer reads, or an extern op
+    writes to the tensor; where inputs would live longer by clearly more than the tensor takes; nor where
+    a rule of ``compiler/analysis/fusion/rules.py`` keeps the copy and the reader apart, or where
+    ``fusions``, the table that the fusing passes read, says that the producer and a reader were measured
+    to be better apart.
 
     Remarks: ``passed: recomputed``, with the bytes and microseconds saved.  Raises PassError on a table that
     cannot be read.
@@ -151,7 +153,7 @@ class _Tensor:
         )
 
 
-class _Uses(StorageUses):
+class _Uses(StorageHistory):
     """Which tensors their readers could compute."""
 
     def __init__(self, graph: GroupGraph) -> None:
@@ -177,6 +179,8 @@ class _Uses(StorageUses):
         readers = tuple(u.index for u in users if u.index in graph.summaries)
         if not readers or any(value in u.destinations for u in users):
             return None
+        if graph.group_of[node] in [graph.group_of[reader] for reader in readers]:
+            return None  # it is in no memory
         if deps.roots[value] in self.changing:  # what it holds later is not what the producer computes
             return None
         assert made.callee is not None, "a kernel"

@@ -9,7 +9,7 @@ from ...compiler.analysis.fusion.rules import Candidate, judge
 from ...compiler.cost.hardware import Hardware
 
 
-class StorageUses:
+class StorageHistory:
     """Who writes each storage, and who uses it last."""
 
     def __init__(self, graph: GroupGraph) -> None:
@@ -21,8 +21,10 @@ class StorageUses:
         for node in graph.deps.nodes:
             for value in (*node.destinations, *node.mutated):
                 self.writers.setdefault(roots[value], []).append(node.index)
-            self.last.update((roots[value], node.index) for value in node.operands)
-            self.changing.update(roots[value] for value in node.mutated)
+            for value in node.operands:
+                self.last[roots[value]] = node.index
+            for value in node.mutated:
+                self.changing.add(roots[value])
 
     def stays(self, value: int, node: int) -> bool:
         """Whether nothing writes to the storage of a value from ``node`` on."""

@@ -3,6 +3,7 @@
 from ...compiler.analysis.fusion.graph import GroupGraph
 from ...compiler.analysis.fusion.score import Gain
 from ...compiler.analysis.kernel.accesses import Summary, Write, points
+from ...compiler.analysis.kernel.info import KernelInfo
 from ...compiler.base.dataclass import dataclass
 from ...compiler.base.remarks import Remarks
 from ...compiler.cost.hardware import Hardware
@@ -11,7 +12,7 @@ from ...compiler.ir.kernel import REDUCTIONS, Kernel, natural
 from ...compiler.ir.layout import TensorSpec
 from ...compiler.mlir import ir
 from ..base.kernels import kernel_body
-from .recomputing import StorageUses
+from .recomputing import StorageHistory
 
 #: Reductions take at most this share of the bytes of what is computed of them.
 _SHARE = 1 / 8
@@ -90,7 +91,7 @@ class ReducedRows:
         )
 
 
-class RowUses(StorageUses):
+class RowUses(StorageHistory):
     """Which tensors are made of inputs and reductions, and read by kernels alone."""
 
     def rows(self) -> list[ReducedRows]:
@@ -108,13 +109,17 @@ class RowUses(StorageUses):
         made = deps.nodes[node]
         value = made.results[write.result]
         users = [deps.nodes[u] for u in deps.users[value] if deps.nodes[u].kind != "fuse.after"]
-        readers = frozenset(u.index for u in users)
-        fresh = write.is_plain and graph.is_fresh(made.operands[write.argument])
-        alone = (
-            readers and readers <= graph.summaries.keys() and not any(value in u.destinations for u in users)
-        )
-        static = all(isinstance(v.type, ir.RankedTensorType) for v in made.op.operands)
-        if not fresh or not alone or not static or deps.roots[value] in self.changing or made.callee is None:
+        readers = frozenset([user.index for user in users])
+        if not readers or not readers <= graph.summaries.keys() or made.callee is None:
+            return None
+        if not write.is_plain or not graph.is_fresh(made.operands[write.argument]):
+            return None
+        if [u for u in users if value in u.destinations] or deps.roots[value] in self.changing:
+            return None
+        if [v for v in made.op.operands if not isinstance(v.type, ir.RankedTensorType)]:
+            return None
+        needed, _ = KernelInfo.of(made.callee).body.needed(write.result)
+        if needed.keys().isdisjoint(REDUCTIONS) or not needed.keys().isdisjoint(_ONCE):
             return None
         kernel = Kernel.of(made.callee)
         rest = _rest_of(kernel, write.argument)

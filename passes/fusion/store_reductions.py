@@ -7,6 +7,7 @@ from ...compiler.base.dataclass import dataclass
 from ...compiler.base.remarks import Remarks
 from ...compiler.index import sym
 from ...compiler.ir.defining import defining_op
+from ...compiler.ir.dialects import fuse
 from ...compiler.ir.kernel import argument_attributes, kernel_ties
 from ...compiler.ir.layout import TensorSpec
 from ...compiler.mlir import ir
@@ -44,9 +45,9 @@ class StoreReductions(AnalysisPass):
     it, each of as many elements as the reader loads.  Paid are the reads of the inputs, but for those that
     the reader reads anyway, the reductions' store, and the operations that run more often.
 
-    Runs behind ``recompute-producers``, which takes what needs no reduction.  Does not fire where something
-    needs the tensor in memory: a torch op, the caller, a reader that no rule lets compute it; where the
-    reductions take more than an eighth of its bytes; where it needs a scan, random numbers or a look-up;
+    Runs in front of ``recompute-producers``, which takes what needs no reduction.  Does not fire where
+    something needs the tensor in memory: a torch op, the caller, a reader that no rule lets compute it; where
+    the reductions take more than an eighth of its bytes; where it needs a scan, random numbers or a look-up;
     where something later overwrites an input; where inputs would live longer by more than the tensor takes;
     with symbolic sizes; nor where ``fusions`` says that the kernel and a reader are better apart.
 
@@ -55,7 +56,7 @@ class StoreReductions(AnalysisPass):
     """
 
     name: ClassVar[str] = "store-reductions"
-    preserves: ClassVar[Analyses] = (Program,)
+    preserves: ClassVar[Analyses] = (Program, GroupGraph)
     hardware: str = "generic"
     fusions: str = ""
 
@@ -88,6 +89,7 @@ class StoreReductions(AnalysisPass):
         for trial in trials:
             (trial.keep if trial in kept else trial.undo)(program)
         program.erase_unused()
+        analyses.put(GroupGraph.of(module))
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,7 +121,7 @@ class _Trial:
             reader = graph.deps.nodes[node].op
             operands = [*call.operands, *stored]
             tie = kernel_ties(kernel.func)[rows.result]
-            empty = defining_op(operands[tie], "fuse.empty")
+            empty = defining_op(operands[tie], fuse.Empty)
             assert empty is not None, "a fresh tensor"
             operands[tie] = empty.clone(ir.InsertionPoint(reader)).results[0]
             copy = program.recall(call, kept, operands, result_types(kept))
