@@ -8,8 +8,9 @@ from dataclasses import field
 
 from ..base.dataclass import dataclass
 from ..index import Expr, Facts, parse
-from ..mlir import ir
-from .contractions import ONLINE_DOT, PRODUCTS
+from ..mlir import cf, ir
+from .contractions import PRODUCTS
+from .dialects import fuse
 from .layout import TensorSpec
 from .reductions import reductions
 
@@ -149,7 +150,7 @@ class Kernel:
         )
         number = {argument: i for i, argument in enumerate(op.regions[0].blocks[0].arguments)}
         for inner in op.regions[0].blocks[0].operations:
-            kernel._read(inner.operation, number)
+            kernel._read(inner, number)
         return kernel
 
     @property
@@ -183,13 +184,13 @@ class Kernel:
         """Layout of a tensor argument."""
         return TensorSpec.of(self.arguments[argument].type)
 
-    def _read(self, op: ir.Operation, number: dict[ir.Value, int]) -> None:
-        dims, name = _NO_DIMS, op.name
+    def _read(self, op: ir.OpView, number: dict[ir.Value, int]) -> None:
+        dims, kind, folds = _NO_DIMS, type(op), op.name in REDUCTIONS
         for operand in op.operands:
             more = self.value_dims.get(operand)
             if more and not more <= dims:
                 dims = dims | more
-        if name in ("fuse.load", "fuse.store"):
+        if kind in (fuse.Load, fuse.Store):
             coords = tuple(parse(c) for c in strings(op.attributes["at"]))
             used = frozenset().union(*(c.symbols() for c in coords))
             access = Access(
@@ -198,25 +199,25 @@ class Kernel:
                 coords,
                 any(s not in self.dims and s not in self.symbols for s in used),
             )
-            (self.loads if name == "fuse.load" else self.stores).append(access)
-            if name == "fuse.store":
+            (self.loads if kind is fuse.Load else self.stores).append(access)
+            if kind is fuse.Store:
                 number[op.results[0]] = access.argument  # a later store may take this result as destination
             dims |= used & self.dims.keys()
-        elif name == "fuse.index":
+        elif kind is fuse.Index:
             dims |= parse(string(op.attributes["expr"])).symbols() & self.dims.keys()
-        elif name in REDUCTIONS:
+        elif folds:
             self.reductions.append(op)
-        elif name == "fuse.scan":
+        elif kind is fuse.Scan:
             self.scans.append(op)
-        elif name in ("fuse.device_assert", "cf.assert"):
+        elif kind in (fuse.DeviceAssert, cf.AssertOp):
             self.asserts.append(op)
         self.op_dims[op] = dims
-        result_dims = dims - set(over(op)) if name in REDUCTIONS else dims
-        if name == "fuse.store":
+        result_dims = dims - set(over(op)) if folds else dims
+        if kind is fuse.Store:
             result_dims = _NO_DIMS
         for result in op.results:
             self.value_dims[result] = result_dims
-        if name == ONLINE_DOT:
+        if kind is fuse.OnlineDot:
             row = self.value_dims.get(op.operands[0], _NO_DIMS) - set(over(op))
             self.value_dims.update(dict.fromkeys(list(op.results)[1:], row))
 

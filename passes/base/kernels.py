@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from ...compiler.analysis.program.dependences import Dependences
 from ...compiler.index import Expr, Facts, parse
+from ...compiler.ir.dialects import fuse
 from ...compiler.ir.kernel import (
     Kernel,
     bounds_of,
@@ -59,9 +60,9 @@ def dims_attribute(dims: dict[str, Expr]) -> ir.DictAttr:
     return ir.DictAttr.get({name: ir.StringAttr.get(str(extent)) for name, extent in dims.items()})
 
 
-def kernel_body(func: ir.Operation) -> list[ir.Operation]:
-    """The operations of a kernel with the return, in order."""
-    return [op.operation for op in func.regions[0].blocks[0].operations]
+def kernel_body(func: ir.Operation) -> list[ir.OpView]:
+    """The operations of a kernel with the return, in order, each as its class."""
+    return list(func.regions[0].blocks[0].operations)
 
 
 #: Attributes of kernel operations that name dims: coordinates, an index expression, what is crossed.
@@ -149,7 +150,9 @@ def type_symbols(type_: ir.Type) -> tuple[str, ...]:
 
 def _adding_stores(func: ir.Operation) -> list[ir.Operation]:
     return [
-        op for op in kernel_body(func) if op.name == "fuse.store" and string(op.attributes["mode"]) != "set"
+        op
+        for op in kernel_body(func)
+        if isinstance(op, fuse.Store) and string(op.attributes["mode"]) != "set"
     ]
 
 

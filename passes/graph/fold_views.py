@@ -146,7 +146,7 @@ def _fold(
         operands[i] = views[-1].operands[0]
         block.arguments[i].set_type(operands[i].type)
     for op in kernel_body(kernel):
-        if op.name == "fuse.store":
+        if isinstance(op, fuse.Store):
             op.results[0].set_type(op.operands[0].type)
     attributes = argument_attributes(kernel)
     added = _missing(kernel, attributes)

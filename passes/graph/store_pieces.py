@@ -8,6 +8,7 @@ from ...compiler.base.dataclass import dataclass
 from ...compiler.base.remarks import Remarks
 from ...compiler.index import Expr, const, sym
 from ...compiler.ir.defining import defining_op, is_true
+from ...compiler.ir.dialects import fuse
 from ...compiler.ir.kernel import kernel_dims, kernel_ties, named_sizes, string
 from ...compiler.ir.views import root_of, users_of
 from ...compiler.mlir import func, ir
@@ -67,7 +68,7 @@ class StorePieces(AnalysisPass):
             call = _joined(program, calls) if len(calls) > 1 else calls[0]
             kernel = program.callee(call)
             program.clean(kernel)
-            stores = sum(op.name == "fuse.store" for op in kernel_body(kernel))
+            stores = sum(isinstance(op, fuse.Store) for op in kernel_body(kernel))
             remarks.add(
                 self.name, "passed", "stored", "each piece is stored where it lies in their concatenation",
                 ops=(string(kernel.attributes["sym_name"]),), locations=(str(call.location),), pieces=stores,
@@ -154,7 +155,7 @@ def _store_each(kernel: ir.Operation) -> None:
     if cut.length == 1:
         del extents[cut.dim]
     body = kernel_body(kernel)
-    [store] = [op for op in body if op.name == "fuse.store"]
+    [store] = [op for op in body if isinstance(op, fuse.Store)]
     true = store.operands[2]
     assert is_true(true), "each point of a concatenation is stored"
     true.owner.operation.move_before(body[0])

@@ -316,14 +316,14 @@ def erase_dead(*ops: ir.Operation) -> None:
             if not isinstance(value.owner, ir.Block) and value.owner.operation not in reached:
                 reached.add(value.owner.operation)
                 pending.append(value.owner.operation)
-    for op in reversed([view.operation for view in ops[0].block.operations]):
+    for op in reversed([view.operation for view in ops[0].operation.block.operations]):
         if op in reached and len(op.results) and not any(list(result.uses) for result in op.results):
             op.erase()
 
 
 def move_behind(fold: ir.Operation) -> None:
     """Moves what stands in front of the fold and needs its results behind it, in order."""
-    ops = [view.operation for view in fold.block.operations]
+    ops = [view.operation for view in fold.operation.block.operations]
     late, last = {fold}, fold
     for op in ops[: ops.index(fold)]:
         owners = [v.owner.operation for v in op.operands if not isinstance(v.owner, ir.Block)]

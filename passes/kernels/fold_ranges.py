@@ -92,7 +92,7 @@ class _Ranges:
         """Replaces the comparisons that are decided by constants; how many there were."""
         count = 0
         for op in kernel_body(func):
-            if op.name != "arith.cmpi":
+            if not isinstance(op, arith.CmpIOp):
                 continue
             answer = self.answer(op)
             if answer is not None:
@@ -246,7 +246,7 @@ def _both(a: int | None, b: int | None, join: Callable[[int, int], int]) -> int 
 
 def _drop_asserts(func: ir.Operation) -> None:
     for op in kernel_body(func):
-        if op.name == "fuse.device_assert" and is_true(op.operands[0]):
+        if isinstance(op, fuse.DeviceAssert) and is_true(op.operands[0]):
             op.erase()
 
 
@@ -254,7 +254,7 @@ def _named_indices(func: ir.Operation) -> int:
     """Lets loads name coordinates that they took as indices; how many indices that were."""
     count = 0
     for op in kernel_body(func):
-        if op.name != "fuse.load":
+        if not isinstance(op, fuse.Load):
             continue
         indices = list(op.operands)[_BEFORE_INDICES:]
         found = [_coordinate(index) for index in indices]

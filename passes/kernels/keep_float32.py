@@ -76,7 +76,7 @@ def widen(func: ir.Operation) -> int:
     """Gives readers of rounded numbers those from before; how many roundings they read before."""
     before = _Before(coarse_values(func.regions[0].blocks[0]))
     for op in kernel_body(func):
-        if op.name == "arith.extf":
+        if isinstance(op, arith.ExtFOp):
             exact = before.rounding(op.operands[0], op.results[0].type)
             if exact is not None:
                 op.results[0].replace_all_uses_with(exact)
@@ -85,7 +85,7 @@ def widen(func: ir.Operation) -> int:
 
 def _reads_rounded(op: ir.Operation) -> bool:
     """Whether an op widens what was rounded."""
-    return op.name == "arith.extf" and defining_op(op.operands[0], arith.TruncFOp) is not None
+    return isinstance(op, arith.ExtFOp) and defining_op(op.operands[0], arith.TruncFOp) is not None
 
 
 @dataclass

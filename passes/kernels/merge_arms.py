@@ -7,6 +7,7 @@ from typing import ClassVar
 from ...compiler.base.dataclass import dataclass
 from ...compiler.base.remarks import Remarks
 from ...compiler.index import Expr, Facts, const, parse, sym
+from ...compiler.ir.dialects import fuse
 from ...compiler.ir.kernel import is_kernel, is_tiled, kernel_facts, string, strings
 from ...compiler.ir.storage import functions_of
 from ...compiler.mlir import arith, ir
@@ -83,8 +84,8 @@ class MergeArms(Pass):
 
 def _merge(func: ir.Operation) -> int:
     """How many selections of a kernel were rewritten; the outermost come first."""
-    selects = [op for op in kernel_body(func) if op.name == "arith.select"]
-    if len(selects) == 0 or sum(op.name == "fuse.load" for op in kernel_body(func)) < 2:
+    selects = [op for op in kernel_body(func) if isinstance(op, arith.SelectOp)]
+    if len(selects) == 0 or sum(isinstance(op, fuse.Load) for op in kernel_body(func)) < 2:
         return 0
     facts, merged = kernel_facts(func), 0
     for op in reversed(selects):

@@ -46,7 +46,7 @@ class NarrowStores(AnalysisPass):
         program = analyses.get(Program)
         kernels = {string(kernel.attributes["sym_name"]): kernel for _, kernel in program.kernel_calls()}
         for name, kernel in kernels.items():
-            count = sum(_narrow(op) for op in kernel_body(kernel) if op.name == "fuse.store")
+            count = sum(_narrow(op) for op in kernel_body(kernel) if isinstance(op, fuse.Store))
             if count:
                 program.clean(kernel)
                 remarks.add(

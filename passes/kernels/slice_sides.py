@@ -7,9 +7,10 @@ from dataclasses import field
 
 from ...compiler.analysis.kernel.shape import KernelShape
 from ...compiler.base.dataclass import dataclass
+from ...compiler.ir.dialects import fuse
 from ...compiler.ir.kernel import Kernel, over, string
 from ...compiler.ir.layout import ELEMENT_BYTES, TensorSpec
-from ...compiler.mlir import ir
+from ...compiler.mlir import func, ir
 
 _EFFECTS = ("fuse.store", "fuse.device_assert", "cf.assert")
 
@@ -31,7 +32,7 @@ class Sides:
         they overwrite, or all slices read it: each slice has programs of its own.
         """
         sides = Sides(kernel)
-        ops = [op for op in kernel.op_dims if op.name != "func.return"]
+        ops = [op for op in kernel.op_dims if not isinstance(op, func.ReturnOp)]
         split_ops = set(reductions)
         dependent: set[ir.Operation] = set()
         for op in ops:
@@ -39,12 +40,12 @@ class Sides:
             if any(o in dependent or o in split_ops for o in owners):
                 dependent.add(op)
         effects = [op for op in ops if op.name in _EFFECTS]
-        read = {op.operands[0] for op in ops if op.name == "fuse.load"}
+        read = {op.operands[0] for op in ops if isinstance(op, fuse.Load)}
         crossed = {dim for op in reductions for dim in over(op)}
         for_all = {
             op
             for op in effects
-            if op.name == "fuse.store" and op.operands[0] in read and not crossed <= kernel.op_dims[op]
+            if isinstance(op, fuse.Store) and op.operands[0] in read and not crossed <= kernel.op_dims[op]
         }
         roots = [op for op in effects if op in dependent or op in for_all]
         while True:
@@ -53,7 +54,7 @@ class Sides:
             more = [
                 op
                 for op in effects
-                if op.name == "fuse.store" and op not in roots and op.operands[0] in touched
+                if isinstance(op, fuse.Store) and op not in roots and op.operands[0] in touched
             ]
             if not more:
                 break
@@ -89,7 +90,11 @@ class Sides:
         used = [op.operands[0] for op in accesses]
         found = []
         for op in accesses:
-            if op.name != "fuse.store" or string(op.attributes["mode"]) != "set" or len(op.operands) != 3:
+            if (
+                not isinstance(op, fuse.Store)
+                or string(op.attributes["mode"]) != "set"
+                or len(op.operands) != 3
+            ):
                 continue
             target, value, guard = op.operands
             computed = not isinstance(value.owner, ir.Block) and not isinstance(guard.owner, ir.Block)

@@ -11,6 +11,7 @@ from ...compiler.analysis.kernel.shape import KernelShape
 from ...compiler.base.dataclass import dataclass
 from ...compiler.base.remarks import Remarks
 from ...compiler.index import Expr
+from ...compiler.ir.dialects import fuse
 from ...compiler.ir.kernel import REDUCTIONS, Kernel, kernel_dims, kernel_ties, over, string
 from ...compiler.ir.reductions import FOLD_KINDS
 from ...compiler.mlir import ir
@@ -127,7 +128,7 @@ class UnrollReductions(AnalysisPass):
         folding = [op for op in kernel_body(func) if op.name in _FOLDING]
         extents = kernel_dims(func) if folding else {}
         return any(
-            op.name == "fuse.dot" or 0 < _count(extents, over(op)) <= self.max_points for op in folding
+            isinstance(op, fuse.Dot) or 0 < _count(extents, over(op)) <= self.max_points for op in folding
         )
 
     def _report(self, remarks: Remarks, kernel: Kernel, text: str) -> None:
@@ -141,7 +142,7 @@ class UnrollReductions(AnalysisPass):
         if not 0 < extent <= self.max_points or _join(scan) is None:
             return False
         inside = _behind(kernel, scan.operands[0], dim)
-        if any(op.name in REDUCTIONS or op.name == "fuse.scan" for op in inside):
+        if any(op.name in REDUCTIONS or isinstance(op, fuse.Scan) for op in inside):
             return False
         return len(inside) * extent <= self.max_ops
 
@@ -172,7 +173,7 @@ def _count(extents: Mapping[str, Expr], dims: Iterable[str]) -> int:
 
 def _is_small_product(kernel: Kernel, op: ir.Operation) -> bool:
     """Whether a reduction is a product whose sums are best multiplied one by one."""
-    if op.name != "fuse.dot":
+    if not isinstance(op, fuse.Dot):
         return False
     shape, summed = KernelShape.of(kernel), {*over(op)}
     left, right = (kernel.value_dims.get(v, frozenset()) - summed for v in op.operands)
@@ -202,7 +203,7 @@ def _join(op: ir.Operation) -> str | None:
     if op.name not in _FOLDING:
         return None
     floating = isinstance(op.results[0].type, ir.FloatType)
-    kind = "sum" if op.name == "fuse.dot" else string(op.attributes["kind"])
+    kind = "sum" if isinstance(op, fuse.Dot) else string(op.attributes["kind"])
     return JOINS.get((kind, floating))
 
 

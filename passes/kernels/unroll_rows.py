@@ -6,6 +6,7 @@ from ...compiler.analysis.kernel.shape import is_sum_of_products
 from ...compiler.base.dataclass import dataclass
 from ...compiler.base.remarks import Remarks
 from ...compiler.index import parse
+from ...compiler.ir.dialects import fuse
 from ...compiler.ir.kernel import Access, Kernel, is_kernel, is_tiled, kernel_dims, over, string
 from ...compiler.ir.layout import ELEMENT_BYTES
 from ...compiler.ir.storage import functions_of
@@ -82,7 +83,7 @@ class UnrollRows(AnalysisPass):
             if is_kernel(func)
             and not is_tiled(func)
             and any(1 < (extent.constant or 0) <= self.max_points for extent in kernel_dims(func).values())
-            and any(op.name == "fuse.reduce" for op in kernel_body(func))
+            and any(isinstance(op, fuse.Reduce) for op in kernel_body(func))
         ]
 
     def _shared(self, kernel: Kernel) -> str | None:
@@ -118,11 +119,11 @@ def unroll(kernel: Kernel, dim: str, points: int) -> None:
     copied: list[ir.Operation] = []
     # The dims are looked up before anything changes: the hash of an op is that of its operands, too.
     for op, dims in [(op, kernel.op_dims[op]) for op in kernel_body(kernel.func)[:-1]]:
-        if op.name == "fuse.reduce" and dim in over(op):
+        if isinstance(op, fuse.Reduce) and dim in over(op):
             _sum(op, dim, made)
-        elif op.name == "fuse.dot" and dim in over(op):
+        elif isinstance(op, fuse.Dot) and dim in over(op):
             _add_products(op, dim, made)
-        elif dim in dims and op.name == "fuse.store":
+        elif dim in dims and isinstance(op, fuse.Store):
             _store(op, dim, made)
         elif dim in dims:
             for point in range(points):

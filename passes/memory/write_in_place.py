@@ -14,7 +14,7 @@ from ...compiler.ir.kernel import Kernel, argument_attributes, kernel_ties, stri
 from ...compiler.ir.layout import TensorSpec
 from ...compiler.ir.sizes import hints_of
 from ...compiler.ir.storage import Storage
-from ...compiler.mlir import ir
+from ...compiler.mlir import arith, ir
 from ..analysis_manager import AnalysisManager
 from ..base.kernels import kernel_body, result_types, set_signature
 from ..base.program import Program
@@ -183,7 +183,7 @@ def _in_place(program: Program, kernel: ir.Operation, pairs: dict[int, int]) -> 
     *body, end = kernel_body(new)
     types, ties = result_types(new), list(kernel_ties(new))
     values = list(end.operands)
-    loads = {op.operands[0]: op for op in reversed(body) if op.name == "fuse.load"}
+    loads = {op.operands[0]: op for op in reversed(body) if isinstance(op, fuse.Load)}
     for result, argument in pairs.items():
         old = values[result].owner.operation
         over = block.arguments[argument]
@@ -215,7 +215,7 @@ def _in_place(program: Program, kernel: ir.Operation, pairs: dict[int, int]) -> 
 
 def _changes_nothing(kernel: ir.Operation) -> bool:
     """Whether a kernel of one argument stores each element that it loads where it lies."""
-    body = [op for op in kernel_body(kernel) if op.name != "arith.constant"]
+    body = [op for op in kernel_body(kernel) if not isinstance(op, arith.ConstantOp)]
     if [op.name for op in body] != ["fuse.load", "fuse.store", "func.return"]:
         return False
     load, store, _ = body

@@ -51,8 +51,8 @@ class LibraryCall:
             return None
         declaration = program.functions[symbol(kernel.attributes[INSTEAD])]
         declared = declaration.attributes
-        loads = [op for op in kernel_body(kernel) if op.name == "fuse.load"]
-        stores = [op for op in kernel_body(kernel) if op.name == "fuse.store"]
+        loads = [op for op in kernel_body(kernel) if isinstance(op, fuse.Load)]
+        stores = [op for op in kernel_body(kernel) if isinstance(op, fuse.Store)]
         arguments = {a: call.operands[n] for n, a in enumerate(kernel.regions[0].blocks[0].arguments)}
         read = [arguments[op.operands[0]] for op in loads]
         places = operands_by_role(declared)

@@ -9,6 +9,7 @@ from ...compiler.analysis.tiling.product_rules import Products
 from ...compiler.base.dataclass import dataclass
 from ...compiler.base.remarks import Remarks
 from ...compiler.index import const, sym
+from ...compiler.ir.dialects import fuse
 from ...compiler.ir.kernel import Kernel, is_tiled, natural, string
 from ...compiler.mlir import ir
 from ..analysis_manager import Analyses, AnalysisManager
@@ -58,7 +59,7 @@ class SliceProducts(AnalysisPass):
         hardware = hardware_of(self.hardware, self, module)
         program = analyses.get(Program)
         for func in dict.fromkeys(kernel for _, kernel in program.kernel_calls()):
-            products = [op for op in kernel_body(func) if op.name == "fuse.dot"]
+            products = [op for op in kernel_body(func) if isinstance(op, fuse.Dot)]
             if not products or is_tiled(func) or "fuse.tile" in func.attributes:
                 continue
             _give_row(func, products)
