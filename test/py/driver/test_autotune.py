@@ -10,6 +10,7 @@ import torch
 from compiling import Compiled
 from default_tiles import FUNCTIONS, at_tiles
 from torch.nn import functional as F
+from watching_stages import watched
 
 import fuse_mlir
 from fuse_mlir.compiler.analysis.contraction.tiles import ProductForm, blocks_for, ranked_blocks
@@ -173,7 +174,9 @@ def test_the_ranking_of_blocks_begins_with_those_that_are_chosen():
 def test_the_winner_is_written_stored_and_read_again(tmp_path):
     module, judge = at_tiles("softmax"), Judge()
     [func] = kernels(module)
-    search = searched(module, tmp_path, judge)
+    with watched() as told:
+        search = searched(module, tmp_path, judge)
+    assert ("search", "measuring tiles") in told  # which a terminal shows meanwhile
     [(key, text)] = json.loads((tmp_path / "tiles.json").read_text()).items()
     assert key == kernel_key(func) and search.measured == 1
     most = max(t.source.num_warps for t in judge.asked[0])

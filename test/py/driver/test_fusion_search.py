@@ -15,6 +15,7 @@ from fusion_checks import SYMBOLS, arguments
 from fusion_modules import Graph, Tensor
 from made_up_gpu import made_up_gpu
 from repository import LIT
+from watching_stages import watched
 
 import fuse_mlir
 from fuse_mlir.compiler.analysis.fusion.graph import GroupGraph
@@ -121,7 +122,9 @@ def apart_is_faster(names: list[str]) -> float:
 def test_what_is_faster_together_merges(tmp_path):
     g, outputs = chain()
     watch = Played()
-    search = searched(g.text(*outputs), tmp_path, watch)
+    with watched() as told:
+        search = searched(g.text(*outputs), tmp_path, watch)
+    assert ("search", "measuring fusions") in told  # which a terminal shows meanwhile
     assert watch.compared and all(len(one) == 1 and len(two) == 2 for one, two in watch.compared)
     assert {m.why for m in search.found.values()} == {"faster"}
     names, remarks = kernels(g.text(*outputs), tmp_path)

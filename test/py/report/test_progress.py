@@ -11,7 +11,7 @@ from fuse_mlir.compiler.report import progress, watching
 
 #: A program of stages, without torch: the time that they take is not waited for.
 PROGRAM = """
-import importlib.util, sys, time
+import rich.console, rich.live, rich.text, sys, time  # rich here, so that no import delays the line
 from fuse_mlir.compiler.base.timing import WATCHERS, expect_stages, stage
 from fuse_mlir.compiler.base.triton_text import captured_stderr
 from fuse_mlir.compiler.report import progress
@@ -39,9 +39,9 @@ print("the program goes on")
 """
 
 
-def shown(after: float, takes: float, **environment: str) -> str:
-    """What a terminal gets of ``PROGRAM``, which takes about twice the seconds ``takes``."""
-    return on_terminal(["-c", PROGRAM, str(after), str(takes)], **environment)
+def shown(after: float, takes: float, program: str = PROGRAM, **environment: str) -> str:
+    """What a terminal gets of a program.  ``PROGRAM`` takes about twice the seconds ``takes``."""
+    return on_terminal(["-c", program, str(after), str(takes)], **environment)
 
 
 def test_a_terminal_gets_a_line_that_goes_away_and_a_summary() -> None:
@@ -49,6 +49,23 @@ def test_a_terminal_gets_a_line_that_goes_away_and_a_summary() -> None:
     assert "fuse-mlir: graph 1 (forward), pass 2 of 2: choose-tiling, 1 of 3 kernels, " in line
     end = r"fuse-mlir: compiled 1 graph and 3 kernels in \d\.\d s: choose-tiling \d\.\d s, "
     assert re.fullmatch(f"{end}.* the program goes on", " ".join(left.split())), left
+
+
+#: A search between two passes, which compiles kernels to time them.
+SEARCH = PROGRAM.replace(
+    """    with stage("pass", "choose-tiling"):
+""",
+    """    with stage("pass", "choose-tiling"):
+        pass
+    with stage("search", "measuring tiles"):
+""",
+)
+
+
+def test_a_search_is_named_while_it_measures_and_in_the_summary() -> None:
+    line, _, left = shown(0.05, 0.4, SEARCH).rpartition("\x1b[2K")
+    assert "fuse-mlir: graph 1 (forward), measuring tiles, 1 of 3 kernels, " in line
+    assert re.search(r"compiled 1 graph and 3 kernels in \d\.\d s: measuring tiles \d\.\d s, ", left)
 
 
 @pytest.mark.parametrize(
