@@ -112,7 +112,16 @@ def main() -> int:
                 folder = Path(temporary, form)
                 folder.mkdir(exist_ok=True)
                 # -P: no module of this folder is taken for one that torch imports
-                words = [sys.executable, "-P", __file__, "--device", args.device, "--step", state, str(folder)]
+                words = [
+                    sys.executable,
+                    "-P",
+                    __file__,
+                    "--device",
+                    args.device,
+                    "--step",
+                    state,
+                    str(folder),
+                ]
                 environment = {**os.environ, "PYTHONPATH": path}
                 ran = subprocess.run(words, env=environment, check=True, stdout=subprocess.PIPE)
                 if turn >= 0:  # the first fills the caches

@@ -39,7 +39,9 @@ def main(arguments: list[str] | None = None) -> int:
         from ._prove import main as prove  # which loads torch
 
         return prove(given[1:])
-    options = _parser().parse_args(given)
+    options = (parser := _parser()).parse_args(given)
+    if options.do == "prove":
+        parser.error("prove comes first, and a script behind it: prove [--all] SCRIPT [ARGUMENTS]")
     try:
         directory = Path(options.cache_dir) if options.cache_dir else cache_directory(Options.of({}))
     except OptionError as error:
@@ -99,15 +101,15 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         "python -m fuse_mlir.cache",
         description="What the cache of compiled programs holds.",
-        epilog="prove SCRIPT: changes each input of the keys of a script's graphs; each has to be a miss",
     )
     parser.add_argument(
         "do",
         nargs="?",
-        choices=("size", "list", "clear"),
+        choices=("size", "list", "clear", "prove"),
         default="size",
         help="size (the default): how much of each kind; list: each entry with its last use, the latest "
-        "first; clear: delete all entries and nothing else",
+        "first; clear: delete all entries and nothing else; prove SCRIPT: change each input of the keys of "
+        "a script's graphs, each of which has to be a miss",
     )
     parser.add_argument(
         "--cache-dir", metavar="DIR", help="another folder than the one that is used by default"

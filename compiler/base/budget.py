@@ -68,7 +68,8 @@ class CompileBudget:
         """
         self.given += 1
         if self.graphs is not None and self.given > self.graphs:
-            return f"compile_budget: {self.given} graphs and not {self.graphs}: the one at {where} {why}"
+            count = f"{self.given} graph{'' if self.given == 1 else 's'}"
+            return f"compile_budget: {count} and not {self.graphs}: the one at {where} {why}"
         if not self.left():
             spent = f"the {self.seconds:g} s were spent before the graph at {where}"
             return f"compile_budget: {spent}; {self._most()}"

@@ -5,7 +5,7 @@
 import logging
 from typing import Protocol
 
-from ..analysis.program.lifetimes import peak_of
+from ..analysis.program.lifetimes import has_memory_plan, peak_of
 from ..analysis.program.provenance import origin
 from ..base.budget import CompileBudget
 from ..base.errors import BudgetExceeded
@@ -39,8 +39,11 @@ def draw_on(budget: CompileBudget, compiled: Compiled) -> None:
     remark, and as the budget does.
     """
     budget.compiled(compiled.name, compiled.timing, compiled.launches)
-    if budget.peak_bytes is not None and (over := _over(budget.peak_bytes, compiled)) is not None:
+    if budget.peak_bytes is None:
+        return
+    if (over := _over(budget.peak_bytes, compiled)) is not None:
         budget.broken(f"compile_budget: {over}")
+    _warn_of_no_plan("compile_budget", compiled)
 
 
 def check_memory_limit(limit: int, strict: bool, compiled: Compiled) -> None:
@@ -48,10 +51,20 @@ def check_memory_limit(limit: int, strict: bool, compiled: Compiled) -> None:
     strict with ``BudgetExceeded``.
     """
     if (over := _over(limit, compiled)) is None:
+        _warn_of_no_plan("memory_limit", compiled)
         return
     if strict:
         raise BudgetExceeded(message=f"memory_limit: {over}")
     log.warning("memory_limit: %s", over)
+
+
+def _warn_of_no_plan(option: str, compiled: Compiled) -> None:
+    """Says of a graph without a memory plan that nothing tells its peak."""
+    if not has_memory_plan(compiled.module):
+        why = "a CPU has one with interpret_level='planned' alone"
+        log.warning(
+            "%s: nothing checks the memory of the %s graph, which has no plan: %s", option, compiled.name, why
+        )
 
 
 def _over(limit: int, compiled: Compiled) -> str | None:

@@ -92,9 +92,14 @@ class Peak:
     held: tuple[tuple[int, ir.Value], ...]
 
 
+def has_memory_plan(module: ir.Module) -> bool:
+    """Whether memory is planned, so that ``peak_of`` is what is allocated."""
+    return not any("fuse.kernel" in f.attributes for f in module.body.operations)
+
+
 def peak_of(module: ir.Module) -> Peak | None:
     """None where the module is not planned, or allocates nothing."""
-    if any("fuse.kernel" in f.attributes for f in module.body.operations):
+    if not has_memory_plan(module):
         return None
     positions, owned = _planned(module)
     live = LiveBytes(positions, [life for life, _ in owned])

@@ -88,10 +88,20 @@ def test_a_memory_plan_names_the_launch_and_what_it_holds(caplog) -> None:
     assert "compile_budget" not in caplog.text
 
 
+@pytest.mark.parametrize("options", [{"compile_budget": {"peak_bytes": 1}}, {"memory_limit": 1}])
+def test_a_graph_without_a_memory_plan_is_told_of(options: dict[str, Any], caplog) -> None:
+    """On a CPU nothing plans memory by default, so nothing keeps a limit of it."""
+    with caplog.at_level(logging.WARNING):
+        Compiled(held, {**options, "cache": False})(torch.randn(32, 64))
+    [name] = options
+    (told,) = [r.getMessage() for r in caplog.records if name in r.getMessage()]
+    assert told.startswith(f"{name}: nothing checks the memory of the inference graph, which has no plan: ")
+
+
 @pytest.mark.parametrize(
     ("budget", "sentence"),
     [
-        ({"graphs": 0}, "BudgetExceeded: compile_budget: 1 graphs and not 0: the one at "),
+        ({"graphs": 0}, "BudgetExceeded: compile_budget: 1 graph and not 0: the one at "),
         ({"seconds": 1e-6}, "BudgetExceeded: compile_budget: 0."),
         ({"peak_bytes": 1}, "BudgetExceeded: compile_budget: the inference graph allocates "),
     ],

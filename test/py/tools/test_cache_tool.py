@@ -113,3 +113,17 @@ def test_it_is_a_module(folder: Path) -> None:
         [sys.executable, "-m", "fuse_mlir.cache", "list"], capture_output=True, text=True, env=paths
     )
     assert (ran.returncode, len(ran.stdout.splitlines()), ran.stderr) == (0, 3, "")
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (["prov", "script.py"], "(choose from 'size', 'list', 'clear', 'prove')"),
+        (["--cache-dir", "c", "prove"], "prove comes first, and a script behind it: prove [--all] SCRIPT"),
+    ],
+)
+def test_what_is_misspelt_is_told_what_there_is(
+    words: list[str], sentence: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code, out, said = run(capsys, *words)
+    assert (code, out) == (2, "") and sentence in said
