@@ -20,13 +20,14 @@ import struct
 import zipfile
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
+from io import BufferedReader
 from pathlib import Path
-from typing import BinaryIO
 
 from ...base.errors import PackageDamaged, PackageError
 
 FOLDER = "data/fuse/"
 MANIFEST, DIGEST = FOLDER + "manifest.json", FOLDER + "manifest.sha256"
+_NO_PACKAGE = "it is no package of fuse_mlir.package"
 #: The part of a zip entry in front of its contents, of which the last two numbers are lengths.
 _LOCAL_HEADER = struct.Struct("<4s5H3I2H")
 
@@ -74,8 +75,10 @@ class Archive:
             raise PackageDamaged(path=self.path, part=name)
         return data
 
-    def _directory(self, file: BinaryIO) -> dict[str, zipfile.ZipInfo]:
+    def _directory(self, file: BufferedReader) -> dict[str, zipfile.ZipInfo]:
         """The entries by their names below the archive's own folder."""
+        if file.peek(2)[:2] not in (b"PK", b""):  # an archive that is cut begins so, too
+            raise PackageError(path=self.path, reason=_NO_PACKAGE)
         try:
             with zipfile.ZipFile(file) as archive:
                 entries = archive.infolist()
@@ -83,7 +86,7 @@ class Archive:
             raise PackageDamaged(path=self.path, part="the directory of the archive") from None
         found = {entry.filename.partition("/")[2]: entry for entry in entries}
         if MANIFEST not in found or DIGEST not in found or len(found) != len(entries):
-            raise PackageError(path=self.path, reason="it is no package of fuse_mlir.package")
+            raise PackageError(path=self.path, reason=_NO_PACKAGE)
         return found
 
     def _part(self, name: str) -> memoryview:

@@ -33,7 +33,7 @@ from .contents import (
     PackagedProgram,
     StoredWeight,
 )
-from .signature import Checked, Weight
+from .signature import Checked, Weight, call_text
 
 #: Of a weight's first byte, as torch's writer of archives and its own allocator of memory have it.
 _ALIGNMENT = 64
@@ -67,7 +67,7 @@ class PackagedModel:
         """Raises ``PackageCall`` for arguments that the program was not made for."""
         flat, spec = _pytree.tree_flatten((args, kwargs))
         if spec != self._in_spec:
-            raise PackageCall(name="list", expected=str(self._in_spec), found=str(spec))
+            raise PackageCall(name="list", expected=call_text(self._in_spec), found=call_text(spec))
         with torch.no_grad():
             inputs = self._checked.inputs(flat)
             if self._signature.written:

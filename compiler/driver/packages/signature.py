@@ -5,6 +5,7 @@ from functools import cached_property
 from typing import Any
 
 import torch
+from torch.utils._pytree import TreeSpec, tree_unflatten
 
 from ...base.dataclass import dataclass
 from ...base.errors import PackageCall
@@ -167,6 +168,23 @@ class Checked:
         limits = ", ".join(_limits(self._symbols[name]) for name in sorted(named))
         expected = f"{look.dtype} [{', '.join(look.sizes)}]" + (f" with {limits}" if limits else "")
         return PackageCall(name=argument.name, expected=expected, found=_shown(given))
+
+
+def call_text(spec: TreeSpec) -> str:
+    """How ``(args, kwargs)`` look that pytree flattens so, in one line: ``(*, [*, *], scale=*)``."""
+    try:
+        args, kwargs = tree_unflatten([_Leaf()] * spec.num_leaves, spec)
+        named = [f"{name}={value!r}" for name, value in kwargs.items()]
+        return f"({', '.join([*map(repr, args), *named])})"
+    except Exception:  # of a container of the user's, which may want other leaves
+        return " ".join(str(spec).split())
+
+
+class _Leaf:
+    """Stands for an argument."""
+
+    def __repr__(self) -> str:
+        return "*"
 
 
 def _limits(symbol: Symbol) -> str:

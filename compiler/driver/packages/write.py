@@ -97,6 +97,9 @@ def _check(named: Mapping[str, Any], path: Path, targets: Sequence[str], weights
         raise PackageError(path=path, reason="there is no program to package")
     if weights not in ("inside", "beside", "none"):
         raise PackageError(path=path, reason=f"weights is {weights!r}: expected inside, beside or none")
+    if isinstance(targets, str):
+        reason = f"targets is the text {targets!r}: expected a list, such as [{targets!r}]"
+        raise PackageError(path=path, reason=reason)
     for target in targets:
         found = _TARGET.fullmatch(target)
         if target != CPU and (found is None or int(found[1]) < OLDEST_ARCH):

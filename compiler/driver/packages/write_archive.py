@@ -12,10 +12,12 @@ from .archive import DIGEST, FOLDER, MANIFEST, Archive, digest_of
 
 
 def check_place(path: Path, *, overwrite: bool) -> None:
-    """Raises ``PackageError`` where ``path`` exists, unless ``overwrite``; then it has to be a package, since
+    """Raises ``PackageError`` where there is no folder for ``path``, and where it exists, unless ``overwrite``; then it has to be a package, since
     no other file is written over.
     """
     if not path.exists():
+        if not path.absolute().parent.is_dir():
+            raise PackageError(path=path, reason=f"there is no folder '{path.parent}'")
         return
     if not overwrite:
         raise PackageError(path=path, reason="it exists already: name another path or pass overwrite=True")

@@ -238,6 +238,10 @@ def test_another_file_is_refused(tmp_path: Path) -> None:
         fuse_mlir.load(tmp_path / "other.pt2")
     with pytest.raises(PackageError, match=r"it cannot be read: No such file"):
         fuse_mlir.load(tmp_path / "none.pt2")
+    (tmp_path / "script.py").write_text("print('a package is meant')")
+    with pytest.raises(PackageError, match=r"script.py: it is no package of fuse_mlir.package") as caught:
+        fuse_mlir.load(tmp_path / "script.py")
+    assert not isinstance(caught.value, PackageDamaged)
 
 
 # ---- what does not fit -------------------------------------------------------------------------------------
@@ -246,7 +250,8 @@ def test_another_file_is_refused(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda f: f(torch.ones(3, 8)), "the argument list: expected"),
+        (lambda f: f(torch.ones(3, 8)), r"the argument list: expected \(\*, scale=\*\), got \(\*\)"),
+        (lambda f: f([1, 2], y=3), r"the argument list: expected .*, got \(\[\*, \*\], y=\*\)"),
         (lambda f: f(torch.ones(3, 8), scale=2.0), "scale: expected None, got 2.0"),
         (lambda f: f(torch.ones(1, 8), scale=None), r"\[s\d+, 8\] with 2 <= s\d+ <= 64, got .*\[1, 8\]"),
         (lambda f: f(torch.ones(65, 8), scale=None), r"got torch.float32 \[65, 8\]"),
@@ -332,6 +337,7 @@ class View(torch.nn.Module):
         (counted, {"targets": ["sm_75"]}, "'sm_75' is no target: expected cpu or sm_80 and later"),
         (counted, {"targets": ["gfx942"]}, "'gfx942' is no target"),
         (counted, {"targets": ["sm_90"]}, "the program model is on a CPU: export it on a GPU for sm_90"),
+        (counted, {"targets": "sm_90"}, r"targets is the text 'sm_90': expected a list, such as \['sm_90'\]"),
         (counted, {"weights": "outside"}, "expected inside, beside or none"),
     ],
 )
@@ -341,6 +347,11 @@ def test_what_cannot_be_packaged_is_refused(
     with pytest.raises(PackageError, match=message):
         fuse_mlir.package(program(), tmp_path / "p.pt2", **given)
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_folder_has_to_be_there(tmp_path: Path) -> None:
+    with pytest.raises(PackageError, match=f"p.pt2: there is no folder '{tmp_path / 'none'}'"):
+        fuse_mlir.package(counted(), tmp_path / "none" / "p.pt2")
 
 
 def test_no_file_is_written_over(on_cpu: Path, tmp_path: Path) -> None:
