@@ -2,9 +2,9 @@
 
     python -m fuse_mlir.bench.package_load --device cpu --turns 10 --out load.json
 
-GPT-2 small in float32 is exported, compiled ahead of time by both, and loaded in turns, each time in a process of
-its own.  Seconds begin when torch is imported and the device has its context; they end when the program is there
-(`load`), and when its first call has ended (`first`).  The answer is compared with float64.
+GPT-2 small in float32 is exported, compiled ahead of time by both, and loaded in turns, each time in a
+process of its own.  Seconds begin when torch is imported and the device has its context; they end when the
+program is there (`load`), and when its first call has ended (`first`).  The answer is compared with float64.
 """
 
 import argparse
@@ -14,11 +14,11 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from copy import deepcopy
+from itertools import pairwise
 from pathlib import Path
 from statistics import median
-from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -81,24 +81,29 @@ def load(loader: str, config: GPT2Config, device: str, path: Path) -> dict[str, 
     idx = tokens(config, device)
     finish = torch.cuda.synchronize if idx.is_cuda else lambda: None
     finish()
+    call: Callable[[Tensor], Tensor]
     seconds = [(time.perf_counter(), time.process_time())]
     if loader == "fuse":
         import fuse_mlir
 
-        call: Any = fuse_mlir.load(path, device=device)
+        call = fuse_mlir.load(path, device=device)
     elif loader == "aotinductor":
         from torch._inductor import aoti_load_package
 
         call = aoti_load_package(str(path))
     else:
         runner = torch._C._aoti.AOTIModelPackageLoader(str(path), "model", False, 1, -1)
-        call = lambda idx: runner.run([idx])[0]
+
+        def call(tokens: Tensor) -> Tensor:
+            result: Tensor = runner.run([tokens])[0]
+            return result
+
     for step in (lambda: None, lambda: call(idx), lambda: call(idx)):
         result = step()
         finish()
         seconds.append((time.perf_counter(), time.process_time()))
     found = {}
-    for name, (before, after) in zip(("load", "first", "second"), zip(seconds, seconds[1:]), strict=True):
+    for name, (before, after) in zip(("load", "first", "second"), pairwise(seconds), strict=True):
         found[name], found[f"{name} cpu"] = (b - a for a, b in zip(before, after, strict=True))
     reference = torch.load(path.with_suffix(".reference"))
     found["error"] = float((result.cpu().double() - reference).abs().max())

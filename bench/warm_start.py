@@ -3,10 +3,11 @@
     python -m fuse_mlir.bench.warm_start --device cpu --turns 10 --beside PATH --out warm.json
 
 `cache` has a full cache, of which Dynamo and AOTAutograd know nothing; `precompile` also has what Dynamo made
-(`TORCH_CACHING_PRECOMPILE`, `torch.compiler.load_cache_artifacts`).  `--beside` names a folder on Python's path that
-holds another checkout of `fuse_mlir`, which takes turns under `cache`.  Each sample is the first step of a process
-less its second; torch, transformers and the model are there before, the backend is imported and artifacts are
-loaded within.
+(`TORCH_CACHING_PRECOMPILE`, `torch.compiler.load_cache_artifacts`).  Programs for a CPU are not kept, so
+`cache` says something with `--device cuda` alone.  `--beside` names a folder on Python's path that holds
+another checkout of `fuse_mlir`, which takes turns under `cache`.  Each sample is the first step of a process
+less its second; torch, transformers and the model are there before, the backend is imported and artifacts
+are loaded within.
 """
 
 import argparse

@@ -25,7 +25,7 @@ def test_both_packages_are_loaded_and_right(tmp_path: Path) -> None:
     record = measured("package_load", tmp_path, "--small")
     assert [*record["samples"]] == ["fuse", "aotinductor", "aotinductor-alone"]
     for (sample,) in record["samples"].values():
-        assert 0 < sample["load"] and sample["error"] < 1e-5
+        assert sample["load"] > 0 and sample["error"] < 1e-5
 
 
 @pytest.mark.skipif(not torch._dynamo.config.enable_aot_compile, reason="off by default in torch 2.11")
