@@ -12,8 +12,8 @@ from .archive import DIGEST, FOLDER, MANIFEST, Archive, digest_of
 
 
 def check_place(path: Path, *, overwrite: bool) -> None:
-    """Raises ``PackageError`` where there is no folder for ``path``, and where it exists, unless ``overwrite``;
-    then it has to be a package, since no other file is written over.
+    """Raises ``PackageError`` where there is no folder for ``path``, and where it exists, unless
+    ``overwrite``; then it has to be a package, since no other file is written over.
     """
     if not path.exists():
         if not path.absolute().parent.is_dir():
