@@ -82,14 +82,14 @@ class ChooseTiling(Pass):
                     numbers = sorted(anywhere[kernel.name])
                     function.attributes["fuse.anywhere"] = ir.DenseI64ArrayAttr.get(numbers)
             try:
-                spilled = self.spilled.count(kernel.name)
-                shape = KernelShape.of(kernel, calls.get(kernel.name, 1), hints, spilled)
+                spills = self.spilled.count(kernel.name)
+                shape = KernelShape.of(kernel, calls.get(kernel.name, 1), hints, spills)
                 choice = choose(shape, hardware)
             except NoTiling as error:
                 raise PassError(f"choose-tiling: kernel @{kernel.name}: {error}", function.location) from None
             problem = choice.tile.problem(kernel.dims)
             assert problem is None, f"{choice.rule}: {problem}"
-            others = replace(shape, spilled=spilled + 1)
+            others = replace(shape, spills=spills + 1)
             last = bool(kernel.products) and choose(others, hardware).tile == choice.tile
             function.attributes["fuse.tile"] = choice.tile.attribute()
             axes = [f"{'*'.join(a.dims)} {a.kind} {a.block}" for a in choice.tile.axes] or ["one point"]

@@ -148,13 +148,13 @@ def aligned_columns(extents: Sequence[int | None], element: str) -> int:
     return row if any(n is None or 2 * n > row for n in extents) else least_columns(element)
 
 
-def held_blocks(form: HeldForm, hardware: Hardware, spilled: int = 0) -> HeldBlocks | None:
-    """The blocks of a kernel.  None where the sums do not fit in registers.  ``spilled``: as in
+def held_blocks(form: HeldForm, hardware: Hardware, spills: int = 0) -> HeldBlocks | None:
+    """The blocks of a kernel.  None where the sums do not fit in registers.  ``spills``: as in
     ``blocks_for``.
     """
     others = _copying(form, hardware) or _one_each(form, hardware)
     found = [*_going_through(form, hardware), *others]
-    return found[min(spilled, len(found) - 1)] if found else None
+    return found[min(spills, len(found) - 1)] if found else None
 
 
 def _going_through(form: HeldForm, hardware: Hardware) -> list[HeldBlocks]:

@@ -3,8 +3,8 @@
 ``choose-libraries`` asks ``Offers`` before fusion: a kernel is offered where it is estimated to gain by
 neighbours that it may fuse with.  ``review-libraries`` asks ``Review`` behind fusion, when these are known.
 Both compare what ``ContractionPlan`` says: ``margin`` is the part of the call's time that an offer may take,
-``kept`` what a kernel may take that is one already.  What was decided stands in the IR as ``fuse.choice``
-(``ir/choices.py``).
+``staying_margin`` what a kernel may take that is one already.  What was decided stands in the IR as
+``fuse.choice`` (``ir/choices.py``).
 """
 
 from collections.abc import Iterable
@@ -175,7 +175,7 @@ class Review:
         why = ""
         if unlike is not None:
             why = f"was not measured: {unlike.message}"
-        elif kernel > plan.kept * library:
+        elif kernel > plan.staying_margin * library:
             why = "is not estimated to take less"
         return Decision(not why, "library" if why else "kernel", why, kernel, library)
 

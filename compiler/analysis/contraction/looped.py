@@ -48,12 +48,12 @@ class LoopedBlocks:
     num_stages: int
 
 
-def looped_blocks(form: LoopedForm, hardware: Hardware, spilled: int = 0) -> LoopedBlocks | None:
-    """The blocks of a kernel.  None where registers or shared memory hold no block.  ``spilled``: so often
+def looped_blocks(form: LoopedForm, hardware: Hardware, spills: int = 0) -> LoopedBlocks | None:
+    """The blocks of a kernel.  None where registers or shared memory hold no block.  ``spills``: so often
     the blocks chosen so far took more registers than a thread has.
     """
     found = list(_candidates(form, hardware))
-    return found[min(spilled, len(found) - 1)] if found else None
+    return found[min(spills, len(found) - 1)] if found else None
 
 
 def _candidates(form: LoopedForm, hardware: Hardware) -> Iterator[LoopedBlocks]:

@@ -30,17 +30,17 @@ from .tiles import Blocks, ProductForm, blocks_for
 class ContractionPlan:
     """Of products of one form on one GPU.  Times are in microseconds, launches included.
 
-    ``spilled``: so often the blocks chosen so far took more registers than a thread has.
+    ``spills``: so often the blocks chosen so far took more registers than a thread has.
     """
 
     form: ProductForm
     hardware: Hardware
-    spilled: int = 0
+    spills: int = 0
 
     @cached_property
     def blocks(self) -> Blocks:
         """Into which tiles the product is cut."""
-        return blocks_for(self.form, self.hardware, self.spilled)
+        return blocks_for(self.form, self.hardware, self.spills)
 
     @cached_property
     def small(self) -> bool:
@@ -74,7 +74,7 @@ class ContractionPlan:
         return roofline.margin(library, self.hardware, front=front, in_turn=in_turn, few=few)
 
     @property
-    def kept(self) -> float:
+    def staying_margin(self) -> float:
         """The part of the library's time that a kernel is to take at most to stay one, where it is known what
         fused.  Blocks of tensor cores take up to a second to compile, and are not kept for less than a
         hundredth.
@@ -112,9 +112,9 @@ class ContractionPlan:
 
 
 @lru_cache(maxsize=1 << 10)
-def contraction_plan(form: ProductForm, hardware: Hardware, spilled: int = 0) -> ContractionPlan:
-    """The plan of products of a form.  ``spilled``: as in ``ContractionPlan``."""
-    return ContractionPlan(form, hardware, spilled)
+def contraction_plan(form: ProductForm, hardware: Hardware, spills: int = 0) -> ContractionPlan:
+    """The plan of products of a form.  ``spills``: as in ``ContractionPlan``."""
+    return ContractionPlan(form, hardware, spills)
 
 
 def _streams(product: Product) -> bool:

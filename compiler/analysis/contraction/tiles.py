@@ -151,20 +151,20 @@ class Blocks:
         return self.m * self.n // (32 * self.num_warps)
 
 
-def blocks_for(form: ProductForm, hardware: Hardware, spilled: int = 0) -> Blocks:
-    """The blocks with the shortest estimated time.  ``spilled``: so often the blocks chosen so far have
+def blocks_for(form: ProductForm, hardware: Hardware, spills: int = 0) -> Blocks:
+    """The blocks with the shortest estimated time.  ``spills``: so often the blocks chosen so far have
     spilled; those with the shortest time are taken of which a thread holds less, as long as there are any.
     """
     found = list(_estimated(form, hardware))
-    in_turn = None if spilled else blocks_in_turn(form, hardware)
+    in_turn = None if spills else blocks_in_turn(form, hardware)
     if in_turn is not None:
         found.append((microseconds_in_turn(form, in_turn, hardware), in_turn))
     while True:
         chosen = min(found, key=_rank)[1]
         found = [(time, b) for time, b in found if b.held < chosen.held]
-        if not spilled or not found:
+        if not spills or not found:
             return chosen
-        spilled -= 1
+        spills -= 1
 
 
 def planned(points: int, most: int | None) -> int:

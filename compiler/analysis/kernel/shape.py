@@ -38,21 +38,21 @@ def is_sum_of_products(op: ir.Operation) -> bool:
 
 @dataclass
 class KernelShape:
-    """A kernel with its sizes estimated by hints.  calls: how many of its calls may share a launch.  spilled:
+    """A kernel with its sizes estimated by hints.  calls: how many of its calls may share a launch.  spills:
     how many tiles of it, one after the other, took more registers than a thread has.
     """
 
     kernel: Kernel
     hints: dict[str, int] = field(default_factory=dict)
     calls: int = 1
-    spilled: int = 0
+    spills: int = 0
 
     @staticmethod
     def of(
-        kernel: Kernel, calls: int = 1, hints: Mapping[str, int] = MappingProxyType({}), spilled: int = 0
+        kernel: Kernel, calls: int = 1, hints: Mapping[str, int] = MappingProxyType({}), spills: int = 0
     ) -> "KernelShape":
         """``hints``: of the program's sizes, which count more than those of the kernel's own arguments."""
-        return KernelShape(kernel, {**hints_of(kernel.func), **hints}, calls, spilled)
+        return KernelShape(kernel, {**hints_of(kernel.func), **hints}, calls, spills)
 
     def size(self, dim: str) -> int:
         """Extent of a dim, by hints."""

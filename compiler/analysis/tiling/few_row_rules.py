@@ -75,7 +75,7 @@ def weights_in_slices(subject: Products, hardware: Hardware) -> Tile | None:
     chosen = {} if sides.slices is None else {sides.slices: subject.whole(sides.slices, 1)}
     chosen |= {sides.weights: blocks.rows, sides.rows: blocks.columns}
     stages = _stages(subject, {**chosen, sides.summed: blocks.summed}, blocks.num_stages, hardware)
-    return subject.tile(chosen, blocks.summed, warps, max(1, stages - subject.shape.spilled), 1)
+    return subject.tile(chosen, blocks.summed, warps, max(1, stages - subject.shape.spills), 1)
 
 
 def groups_in_turn(subject: Products, hardware: Hardware) -> Tile | None:
@@ -100,7 +100,7 @@ def groups_in_turn(subject: Products, hardware: Hardware) -> Tile | None:
     stages = _stages(subject, {**chosen, sides.summed: length}, blocks.num_stages, hardware)
     held = subject.tile(chosen, length, blocks.num_warps, 1, 1)
     axes = (replace(axis, kind="looped") if axis.dims == sides.slices.dims else axis for axis in held.axes)
-    return replace(held, axes=tuple(axes), num_stages=max(1, stages - shape.spilled))
+    return replace(held, axes=tuple(axes), num_stages=max(1, stages - shape.spills))
 
 
 def _stages(subject: Products, blocks: Mapping[DimClass, int], most: int, hardware: Hardware) -> int:

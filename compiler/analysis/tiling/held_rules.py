@@ -26,7 +26,7 @@ def columns_in_a_loop(subject: Products, hardware: Hardware) -> Tile | None:
     decided = subject.is_online or LOOPED in subject.shape.kernel.func.attributes
     if columns is None or not (decided or _holds_too_many(subject, hardware)):
         return None
-    blocks = looped_blocks(subject.looped_form, hardware, subject.shape.spilled)
+    blocks = looped_blocks(subject.looped_form, hardware, subject.shape.spills)
     if blocks is None:
         raise NoTiling(f"no block of {[*columns.dims]} fits beside the sums of its products")
     bound = subject.shape.bound(columns.dims)
@@ -104,7 +104,7 @@ def _held_blocks(subject: Products, hardware: Hardware) -> HeldBlocks | None:
     if not any(c.held for c in subject.sides):
         return None
     form = subject.held_form
-    blocks = held_blocks(form, hardware, subject.shape.spilled)
+    blocks = held_blocks(form, hardware, subject.shape.spills)
     if blocks is None:
         raise NoTiling(f"a program would hold {form.peak} columns of its products at once")
     return blocks

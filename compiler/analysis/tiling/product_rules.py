@@ -382,7 +382,7 @@ def blocks_of_products(subject: Products, hardware: Hardware) -> Tile:
     if len(subject.sides) != 2:
         dims = [list(c.dims) for c in subject.sides]
         raise NoTiling(f"its products do not have rows and columns in common: {dims}")
-    return _tile_of(subject, contraction_plan(subject.form, hardware, subject.shape.spilled).blocks)
+    return _tile_of(subject, contraction_plan(subject.form, hardware, subject.shape.spills).blocks)
 
 
 def _tile_of(subject: Products, blocks: Blocks) -> Tile:

@@ -315,7 +315,7 @@ class FusionSearch:
         if stored is not None:
             return stored[key].why == "slower"
         parts = [
-            GraphPart({f"k{n}": group for n, group in enumerate(each)}, again=True) for each in (old, new)
+            GraphPart({f"k{n}": group for n, group in enumerate(each)}, recompute=True) for each in (old, new)
         ]
         _, started = self._started(default, *parts)
         forms = [compiled() for compiled in started]
@@ -338,7 +338,7 @@ class FusionSearch:
 
     def _entry(self, key: str) -> str:
         """The name that what was found has in the cache."""
-        passes = (*MERGING.passes(self.settings), *lowering_passes(self.settings, again=False))
+        passes = (*MERGING.passes(self.settings), *lowering_passes(self.settings, recompute=False))
         parts = (self.identity, key, *map(str, passes))
         return hashlib.sha256("\0".join(parts).encode()).hexdigest()
 

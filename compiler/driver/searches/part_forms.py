@@ -23,13 +23,13 @@ from .graph_part import Groups, NoPart, part_of
 log = logging.getLogger(__name__)
 
 
-def lowering_passes(settings: Settings, again: bool, spills: Spills = NO_SPILLS) -> list[Pass]:
+def lowering_passes(settings: Settings, recompute: bool, spills: Spills = NO_SPILLS) -> list[Pass]:
     """Those behind the merge of each group, without ``autotune-tiling``, whose table is not written yet.
-    ``again``: whether ``recompute-producers`` and ``store-reductions`` may merge what stayed apart.
+    ``recompute``: whether ``recompute-producers`` and ``store-reductions`` may merge what stayed apart.
     ``spills``: as in ``Settings``.
     """
     settings = replace(settings, tiles="", spills=spills)
-    first = STAGES.index(RECOMPUTING) + (not again)
+    first = STAGES.index(RECOMPUTING) + (not recompute)
     return [p for stage in STAGES[first:] for p in stage.passes(settings)]
 
 
@@ -40,14 +40,14 @@ def _merging_passes(settings: Settings, library: bool) -> list[Pass]:
 
 
 class GraphPart(NamedTuple):
-    """Groups of a graph.  together: they become one kernel; else each becomes one.  again: as in the whole
-    graph, ``recompute-producers`` may merge some of these afterwards.  library: kernels of products become
-    calls of the library again, if they can.
+    """Groups of a graph.  together: they become one kernel; else each becomes one.  recompute: as in the
+    whole graph, ``recompute-producers`` may merge some of these afterwards.  library: kernels of products
+    become calls of the library again, if they can.
     """
 
     kernels: Groups
     together: bool = False
-    again: bool = False
+    recompute: bool = False
     library: bool = False
 
 
@@ -61,13 +61,13 @@ def form_of(
     """A part as a program of its own, see ``part_of``; None where there is none.  And the key of the pair of
     kernels that two groups have become, "" where they became others.  ``spills``: as in ``Settings``.
     """
-    kernels, together, again, library = groups
+    kernels, together, recompute, library = groups
     try:
         part = part_of(module, graph, kernels, together, library)
         hints = hints_of(functions_of(part)["main"])
         PassManager(_merging_passes(settings, library), verify_each=False).run(part)
         key = "" if together else _pair_key(part, *kernels)
-        PassManager(lowering_passes(settings, again, spills), verify_each=False).run(part)
+        PassManager(lowering_passes(settings, recompute, spills), verify_each=False).run(part)
     except (NoPart, PassError, ir.MLIRError) as error:
         log.debug("autotune: %s cannot be compiled alone: %s", ", ".join(kernels), error)
         return None

@@ -74,7 +74,7 @@ def wide_chain(rows=1 << 18, widest=256, largest=128 << 10, kept=8 << 10):
 def test_programs_copy_weights_that_shared_memory_does_not_hold():
     blocks = held_blocks(wide_chain(), H200)
     assert (blocks.copied, blocks.free, blocks.num_warps, blocks.programs) == (True, (128, 16), 8, 132)
-    assert held_blocks(wide_chain(), H200, spilled=3) == blocks, "smaller blocks copy all weights more often"
+    assert held_blocks(wide_chain(), H200, spills=3) == blocks, "smaller blocks copy all weights more often"
 
 
 @pytest.mark.parametrize(
@@ -102,7 +102,7 @@ def test_without_tensor_cores_each_program_has_a_block_of_its_own():
 
 
 def test_a_tile_that_takes_too_much_gives_way_to_another():
-    found = [held_blocks(chain(58 << 10), H200, spilled) for spilled in range(4)]
+    found = [held_blocks(chain(58 << 10), H200, spills) for spills in range(4)]
     assert len({*found}) == 4 and found[-1].programs == 0
 
 

@@ -106,7 +106,7 @@ def test_a_program_holds_rows_or_columns():
 def test_few_rows_have_a_stage_less_where_shared_memory_does_not_hold_them():
     shape = shape_of(widened(2))
     with shape.module.context:
-        found = [choose(replace(shape, spilled=n), hardware_named("h200")).tile for n in range(5)]
+        found = [choose(replace(shape, spills=n), hardware_named("h200")).tile for n in range(5)]
     assert [tile.num_stages for tile in found] == [4, 3, 2, 1, 1]
     assert len({tile.axes for tile in found}) == 1
 

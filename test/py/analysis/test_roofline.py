@@ -120,7 +120,7 @@ def test_a_program_for_each_block_elsewhere(changed: dict[str, int]) -> None:
     given = replace(form((8192, 8192, 512)), streams=True)
     assert blocks_for(given, H200).programs
     assert not blocks_for(replace(given, **changed), H200).programs
-    assert not blocks_for(given, H200, spilled=1).programs
+    assert not blocks_for(given, H200, spills=1).programs
     assert not blocks_for(given, hardware_named("a100")).programs
 
 
@@ -232,7 +232,7 @@ def test_the_blocks_of_a_form_are_estimated_once(monkeypatch: pytest.MonkeyPatch
     known = len(seen)
     as_kernel(form, 1 << 20, H200)  # one more: the time of the chosen blocks
     assert ContractionPlan(form, H200).blocks == chosen and len(seen) == known + 1 > 100
-    assert ContractionPlan(form, H200, spilled=1).blocks.held < chosen.held and len(seen) == known + 1
+    assert ContractionPlan(form, H200, spills=1).blocks.held < chosen.held and len(seen) == known + 1
 
 
 @pytest.mark.parametrize("sizes, even", [((1, 128256, 4096), True), ((4096, 4096, 256), False)])
@@ -241,6 +241,6 @@ def test_blocks_are_not_kept_for_less_than_a_hundredth(sizes: tuple[int, ...], e
 
     def kept(part: float) -> bool:
         """Whether a kernel stays that takes `part` of the library's time."""
-        return part <= plan.kept
+        return part <= plan.staying_margin
 
     assert [kept(part) for part in (0.989, 0.995, 1.001)] == [True, even, False]
