@@ -12,16 +12,17 @@ from types import MappingProxyType
 from .dataclass import dataclass
 
 #: Roles of tensors, in the order in which a kernel takes them.
-TENSORS = ("added", "left", "right", "left_scale", "right_scale")
+TENSORS = ("added", "left", "right", "left_scale", "right_scale", "ends")
 
 #: Names of tensors that a call may leave out.
-OPTIONAL = frozenset({"bias", "scale_result"})
+OPTIONAL = frozenset({"bias", "scale_result", "offs"})
 
 #: All roles.  ``alpha`` and ``beta`` are numbers, 1 where they are missing.  ``gelu`` says of an op that
 #: computes an activation which: GELU where it is true, otherwise ReLU.  ``fast_accum`` says whether sums may
-#: have fewer bits, see ``fuse.dot``.  ``free`` changes nothing about the numbers, or nothing that the type of
-#: the result does not say.  An argument of the others must have the value that is their name; with any other
-#: value the op has no form.
+#: have fewer bits, see ``fuse.dot``.  ``ends`` are those of segments of rows, such as the tokens of each
+#: expert: the right factor has a matrix for each segment.  ``free`` changes nothing about the numbers, or
+#: nothing that the type of the result does not say.  An argument of the others must have the value that is
+#: their name; with any other value the op has no form.
 ROLES = (*TENSORS, "alpha", "beta", "gelu", "fast_accum", "free", "none", "false", "zeros", "ones", "one")
 
 
@@ -30,8 +31,8 @@ class EinsumForm:
     """An op of torch's ``aten``.
 
     dims:  of left, right and the result, as einsum writes them.  Dims of left and right that the result lacks
-           are summed.  A dot stands for the dims of an image (one to three), ``1`` for as many dims of size
-           1.
+           are summed, but for that of ``ends``.  A dot stands for the dims of an image (one to three), ``1``
+           for as many dims of size 1.  A bar separates forms that differ in how many dims the right one has.
     added: the dims of ``added``; "" where it broadcasts to the result as torch's operands do.
     roles: by the name of each argument, in order.
     """
@@ -40,13 +41,17 @@ class EinsumForm:
     roles: Mapping[str, str]
     added: str = ""
 
-    def spelled(self, rank: int) -> tuple[str, str, str]:
-        """The dims of left, right and the result, for a left operand of so many dims."""
+    def spelled(self, rank: int, right_rank: int | None = None) -> tuple[str, str, str]:
+        """The dims of left, right and the result, for a left operand of so many dims; of several forms, those
+        with so many of the right one.
+        """
         image = "xyz"[: max(0, rank - 2)]
-        left, right, result = (
-            part.replace(".", image).replace("1", "1" * len(image))
-            for part in self.dims.replace("->", ",").split(",")
-        )
+        forms = [
+            [part.replace(".", image).replace("1", "1" * len(image)) for part in parts]
+            for parts in (dims.replace("->", ",").split(",") for dims in self.dims.split("|"))
+        ]
+        fitting = [form for form in forms if len(form[1]) == right_rank]
+        left, right, result = (fitting or forms)[0]
         return left, right, result
 
 
@@ -74,6 +79,9 @@ FORMS: Mapping[str, EinsumForm] = MappingProxyType(
         "mv": _form("mk,k->m", self="left", vec="right"),
         "addmv": _form("mk,k->m", self="added", mat="left", vec="right", **_SCALED),
         "dot": _form("k,k->", self="left", tensor="right"),
+        "_grouped_mm": _form(
+            "mk,ekn->mn|mt,tn->emn", self="left", mat2="right", offs="ends", bias="none", out_dtype="free"
+        ),
         "_int_mm": _form(_MATRICES, self="left", mat2="right"),
         "_addmm_activation": _form(
             _MATRICES, self="added", mat1="left", mat2="right", **_SCALED, use_gelu="gelu"

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from dataclasses import field, replace
 
 from ..analysis.kernel.precision import beside_one_values, coarse_values
+from ..analysis.kernel.segments import in_segments, segments_of
 from ..analysis.tiling.neighbours import Run, runs_of
 from ..analysis.tiling.row_parts import RowParts, row_parts
 from ..analysis.tiling.row_start import RowStart, row_start
@@ -21,13 +22,13 @@ from ..ir.tile import Tile
 from ..mlir import ir
 from .folds.reduce import reshaped
 from .indexing.symbols import OfRowParts
-from .indexing.tile_axes import RowPart
+from .indexing.tile_axes import RowPart, SegmentedAxis
 from .indexing.tile_index import TileIndex
 from .tile_builder import TileBuilder, bits_in_table, shape_of
 from .tile_lanes import ReductionLanes
 from .tile_memory import store_value
 from .tile_ops import from_memory, to_memory
-from .tile_plan import KernelPlan
+from .tile_plan import KernelPlan, TilingError
 from .tile_shift import elements, shifted_words, widened
 
 #: A thread reads an operand of the columns again for each row that it has points in, up to this many rows.
@@ -55,8 +56,11 @@ class TileAccesses:
     """
 
     def __init__(self, kernel: Kernel, tile: Tile) -> None:
+        kernel = in_segments(kernel) if tile.segmented else kernel
         self.kernel, self.tile = kernel, tile
         self.plan = KernelPlan(kernel, tile)
+        self.segments = segments_of(Kernel.of(kernel.func)) if tile.segmented else None
+        segmented = self._segmented_axis() if tile.segmented else None
         block = kernel.func.regions[0].blocks[0]
         self.builder = TileBuilder(coarse_values(block), beside_one_values(block))
         arguments = kernel.arguments
@@ -64,7 +68,9 @@ class TileAccesses:
         plain = not kernel.products  # operands of products are whole blocks of rows and columns
         start, row = (row_start(kernel, tile), row_parts(kernel, tile)) if plain else (None, None)
         early = start if isinstance(start, RowStart) else None
-        self.index = TileIndex(self.builder, tile, kernel.dims, kernel.facts, self.sizes, early)
+        self.index = TileIndex(
+            self.builder, tile, kernel.dims, kernel.facts, self.sizes, early, segments=segmented
+        )
         self.lanes = ReductionLanes(kernel, tile, self.plan, self.index, self.builder)
         self.row = row if isinstance(row, RowParts) else None
         paired = plain and early is None and tile.axes
@@ -81,10 +87,24 @@ class TileAccesses:
         self.stage = 0
         self.loops = [stage for stage in range(self.plan.last + 1) if self.plan.roots(stage)]
 
+    def _segmented_axis(self) -> SegmentedAxis:
+        """The axis whose blocks begin where segments begin.  Raises ``TilingError``."""
+        segments = self.segments
+        axis = None if segments is None else self.tile.axis_of(segments.rows)
+        if segments is None or axis is None or self.tile.axes[axis].dims != (segments.rows,):
+            raise TilingError(
+                "blocks of one segment need rows in segments, on an axis of their own",
+                self.kernel.func.location,
+            )
+        return SegmentedAxis(axis, self.kernel.dims[segments.number].constant or 0)
+
     def _tiles(self, tile: Tile, part: RowPart | None = None, run: Run | None = None) -> OtherLanes:
         kernel = self.kernel
-        index = TileIndex(self.builder, tile, kernel.dims, kernel.facts, self.sizes, part=part, run=run)
-        index.blocks = self.index.blocks
+        facts, segments = kernel.facts, self.index.segments
+        index = TileIndex(
+            self.builder, tile, kernel.dims, facts, self.sizes, part=part, run=run, segments=segments
+        )
+        index.blocks, index.of_segment = self.index.blocks, self.index.of_segment
         return OtherLanes(index, ReductionLanes(kernel, tile, self.plan, index, self.builder))
 
     def _widened(self, number: int) -> OtherLanes:
@@ -92,6 +112,10 @@ class TileAccesses:
         axes, count = list(self.tile.axes), len(next(iter(self.runs.values())))
         axes[number] = replace(axes[number], block=count * axes[number].block)
         return self._tiles(replace(self.tile, axes=tuple(axes)), run=Run(number, count))
+
+    def _emit(self, op: ir.Operation) -> None:
+        """Emits an op for all tiles that it has."""
+        raise NotImplementedError
 
     def _emit_once(self, op: ir.Operation) -> None:
         """Emits an op for the current tiles."""

@@ -19,8 +19,8 @@ from .folds.of_op import fold_of
 from .folds.online import Welford
 from .folds.reduce import Values, scan
 from .folds.scans import running
-from .products.tile_columns import TileColumns
 from .products.tile_ranges import Range
+from .products.tile_segments import TileSegments
 from .tile_again import ComputedAgain
 from .tile_builder import Shape, shape_of
 from .tile_grid import program_id, program_ids
@@ -40,7 +40,7 @@ _F32_SIGNIFICAND, _SIGNIFICAND = 24, {"bf16": 8, "f16": 11}
 _READS = ("fuse.load", "fuse.index", "fuse.libm")
 
 
-class TileKernel(TileColumns):
+class TileKernel(TileSegments):
     """Rewrites a kernel to tile code.  Its tile fits its dims.  Single use."""
 
     def __init__(self, kernel: Kernel, tile: Tile) -> None:
@@ -73,6 +73,7 @@ class TileKernel(TileColumns):
             else:
                 grid = program_ids(self.tile, self.index, self.builder)
                 self._bases()
+                self._find_segment()
                 self._stages()
             results = [self.kernel.arguments[n] for n in self.kernel.ties]
             ir.Operation.create("func.return", operands=results)
@@ -113,6 +114,7 @@ class TileKernel(TileColumns):
             loop.operation.attributes["tt.num_stages"] = builder.attribute(tile.num_stages)
         with builder.inside(loop.body):
             program_ids(tile, self.index, builder, loop.induction_variable)
+            self._find_segment()
             if tile.looped is not None:
                 self._stages()
             else:
@@ -154,7 +156,7 @@ class TileKernel(TileColumns):
             for block in range(whole.start):
                 carried = self._peeled(block, body, folded, states, carried)
         first = builder.constant(0 if whole is None else whole.start, "i32")
-        count = self.index.scalar(number if whole is None else const(whole.stop))
+        count = self._steps_of_segment(self.index.scalar(number if whole is None else const(whole.stop)))
         ranges, mask = self._ranges(stage, body) or ([Range(first, count, whole is not None)], ())
         one = builder.constant(1, "i32")
         if mask:
@@ -340,7 +342,9 @@ class TileKernel(TileColumns):
         with op.location:
             handler = _HANDLERS.get(op.name)
             try:
-                if op in self.unmasked:
+                if self.segments is not None and op == self.segments.count:
+                    self._set(op, [self.segment])
+                elif op in self.unmasked:
                     self._set(op, [self._operand(op.operands[self.unmasked[op]])])
                 elif op in self.pieces:
                     self._load_piece(op, self.pieces[op])

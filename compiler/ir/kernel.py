@@ -140,14 +140,17 @@ class Kernel:
     op_dims: dict[ir.Operation, frozenset[str]] = field(
         default_factory=dict
     )  #: dims that an op runs over, also for stores and asserts
+    uniform: frozenset[ir.Operation] = frozenset()
 
     @staticmethod
-    def of(func: ir.Operation) -> "Kernel":
-        """Reads ``func``.  Raises ValueError naming the op where an attribute does not fit."""
+    def of(func: ir.Operation, uniform: frozenset[ir.Operation] = frozenset()) -> "Kernel":
+        """Reads ``func``.  Raises ValueError naming the op where an attribute does not fit.  ``uniform``:
+        reductions that are read as numbers without dims (``analysis/kernel/segments.py``).
+        """
         op = func.operation
-        kernel = Kernel(
-            op, string(op.attributes["sym_name"]), kernel_dims(op), kernel_ties(op), named_sizes(op)
-        )
+        sizes = named_sizes(op)
+        kernel = Kernel(op, string(op.attributes["sym_name"]), kernel_dims(op), kernel_ties(op), sizes)
+        kernel.uniform = uniform
         number = {argument: i for i, argument in enumerate(op.regions[0].blocks[0].arguments)}
         for inner in op.regions[0].blocks[0].operations:
             kernel._read(inner, number)
@@ -206,14 +209,15 @@ class Kernel:
         elif kind is fuse.Index:
             dims |= parse(string(op.attributes["expr"])).symbols() & self.dims.keys()
         elif folds:
-            self.reductions.append(op)
+            if op not in self.uniform:
+                self.reductions.append(op)
         elif kind is fuse.Scan:
             self.scans.append(op)
         elif kind in (fuse.DeviceAssert, cf.AssertOp):
             self.asserts.append(op)
         self.op_dims[op] = dims
         result_dims = dims - set(over(op)) if folds else dims
-        if kind is fuse.Store:
+        if kind is fuse.Store or op in self.uniform:
             result_dims = _NO_DIMS
         for result in op.results:
             self.value_dims[result] = result_dims

@@ -16,7 +16,7 @@ NEEDED, AXIS, COUNTS, FLAGS = (
     ("axes", "num_warps", "num_stages"),
     ("dims", "block", "kind"),
     ("group", "programs"),
-    ("again", "copied"),
+    ("again", "copied", "segmented"),
 )
 _ENTRIES, _AXIS_ENTRIES = frozenset(NEEDED + COUNTS + FLAGS), frozenset(AXIS)
 
@@ -48,7 +48,8 @@ class Tile:
     (``codegen/products/tile_streams.py``).  0: a program for each block.  ``copied``: where such programs sum
     in no loop, descriptors copy the factors that all blocks have in common, again for each block, as no
     program holds them all.  ``again``: between two reductions of a row that it holds, a loop keeps what it
-    has loaded, and computes again what it made of that (``codegen/tile_again.py``).
+    has loaded, and computes again what it made of that (``codegen/tile_again.py``).  ``segmented``: the rows
+    of a block are of one segment (``analysis/kernel/segments.py``).
     """
 
     axes: tuple[Axis, ...]
@@ -58,6 +59,7 @@ class Tile:
     programs: int = 0
     again: bool = False
     copied: bool = False
+    segmented: bool = False
 
     def axis_of(self, dim: str) -> int:
         """Number of the axis that holds ``dim``."""
@@ -133,6 +135,8 @@ class Tile:
             entries["again"] = ir.UnitAttr.get()
         if self.copied:
             entries["copied"] = ir.UnitAttr.get()
+        if self.segmented:
+            entries["segmented"] = ir.UnitAttr.get()
         return ir.DictAttr.get(entries)
 
     @staticmethod
@@ -163,7 +167,7 @@ class Tile:
         group = _number(named, "group") if "group" in named else 1
         programs = _number(named, "programs") if "programs" in named else 0
         numbers = _number(named, "num_warps"), _number(named, "num_stages")
-        return Tile(tuple(axes), *numbers, group, programs, "again" in named, "copied" in named)
+        return Tile(tuple(axes), *numbers, group, programs, **{flag: flag in named for flag in FLAGS})
 
 
 def _expected(attribute: ir.Attribute, kind: type[ir.Attribute], what: str, article: str) -> Any:

@@ -28,6 +28,7 @@ NAVIGATION = {
         "docs/templates",
         "docs/user-kernels",
         "docs/attention",
+        "docs/experts",
         "docs/versions",
     ],
     "How it works": [

@@ -108,9 +108,10 @@ def _readers(graph: GroupGraph, chain: set[int], last: int) -> set[int]:
 
 
 def product_of(graph: GroupGraph, node: int) -> Crossing | None:
-    """The product of a call's kernel that reduces nothing else; None where it has none."""
+    """The product of a call's kernel that reduces nothing else, of rows that are in no segments; None where
+    it has none."""
     summary = graph.summaries.get(node)
-    crossings = () if summary is None else summary.crossings
+    crossings = () if summary is None or summary.segments is not None else summary.crossings
     return crossings[0] if len(crossings) == 1 and crossings[0].op == DOT else None
 
 

@@ -68,6 +68,11 @@ class ChooseLibraries(AnalysisPass):
     fewer bytes, such as weights of 8 bits.  ``tensor_cores`` says whether products of more rows
     that tensor cores multiply are weighed: ``all`` or ``none``.
 
+    Rows in segments, each of which has a matrix of its own, are a product, too (``_grouped_mm``): the tokens
+    of experts.  Where segments end is data, in a tensor.  The kernel looks the matrix of a row up, and
+    asserts that ends do not decrease or pass the last row.  What is summed may come in segments instead, each
+    of which makes a matrix: the gradient of the weights of experts.
+
     Products that sum along each other's columns are weighed as a whole (rule ``chain``): two matrices times
     each other, of at least 4096 rows and at most 128 columns, with what is computed between them, which
     nothing else reads.  Each product of a chain becomes a kernel where one kernel of all is estimated to take

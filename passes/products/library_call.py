@@ -54,9 +54,12 @@ class LibraryCall:
         loads = [op for op in kernel_body(kernel) if isinstance(op, fuse.Load)]
         stores = [op for op in kernel_body(kernel) if isinstance(op, fuse.Store)]
         arguments = {a: call.operands[n] for n, a in enumerate(kernel.regions[0].blocks[0].arguments)}
-        read = [arguments[op.operands[0]] for op in loads]
         places = operands_by_role(declared)
-        roles = [role for role in _LOADED if role in places]
+        ends = [op for op in loads if "ends" in places and str(op.results[0].type) == "i32"]
+        loads = [op for op in loads if op not in ends[1:]]  # again, to be compared with each other
+        read = [arguments[op.operands[0]] for op in loads]
+        order = _LOADED if not ends or loads[0] not in ends else ("ends", *_LOADED)
+        roles = [role for role in dict.fromkeys(order) if role in places]
         if len(read) != len(roles) or len(stores) != 1:
             return None
         operands = {places[role]: value for role, value in zip(roles, read, strict=True)}
@@ -71,7 +74,10 @@ class LibraryCall:
         facts = known.with_extents(kernel_dims(kernel))
         maps = {}
         for role, op in zip(roles, loads, strict=True):
-            map_ = _view_map(product, role, tuple(map(parse, strings(op.attributes["at"]))), facts)
+            at = tuple(map(parse, strings(op.attributes["at"])))
+            if role == "right" and product.segments in (*product.dims["right"],):
+                at = tuple(c.subs({"i0": sym(product.kernel_dims[product.segments])}) for c in at)
+            map_ = _view_map(product, role, at, facts)
             if map_ is None:
                 return None
             maps[role] = map_
@@ -109,7 +115,7 @@ class LibraryCall:
 
 
 #: Roles of tensors in the order in which ``product_kernel`` loads them.
-_LOADED = ("left", "right", "left_scale", "right_scale", "added")
+_LOADED = ("left", "ends", "right", "left_scale", "right_scale", "added")
 assert sorted(_LOADED) == sorted(TENSORS)
 
 

@@ -1,17 +1,20 @@
 """A sum of products as a scalar kernel: two loads, a ``fuse.dot``, what scales it, is added, and a store."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from ...compiler.analysis.contraction.product import Product
 from ...compiler.base.dataclass import dataclass
 from ...compiler.index import Facts
-from ...compiler.ir.kernel import bounds_of, string
+from ...compiler.ir.kernel import INDEX_CHECK, bounds_of, string
 from ...compiler.ir.storage import device_of
 from ...compiler.mlir import arith, func, ir
 from ..base.dots import multiplied, widened
 from ..base.kernels import dims_attribute, set_signature, text_list, type_symbols
 from ..base.program import Program
+
+#: Predicates of ``arith.cmpi``.
+_SLT, _SLE, _SGT = 2, 3, 4
 
 
 def product_kernel(
@@ -102,7 +105,12 @@ class _Body:
 
     def _sum(self) -> ir.Value:
         """Of the products of both factors.  One product of each is multiplied without ``fuse.dot``."""
-        pair = [self._load("left"), self._load("right")]
+        if self.product.sums_segments:
+            pair = self._in_segment()
+        elif self.product.segments:
+            pair = [self._load("left"), self._of_segment()]
+        else:
+            pair = [self._load("left"), self._load("right")]
         names = self.product.kernel_dims
         over = [names[d] for d in self.product.summed if d in names]
         if not over:
@@ -114,14 +122,65 @@ class _Body:
             attributes["fast_accum"] = ir.UnitAttr.get()
         return ir.Operation.create("fuse.dot", [self.wide], pair, attributes).results[0]
 
-    def _load(self, role: str) -> ir.Value:
+    def _of_segment(self) -> ir.Value:
+        """The right factor of the segment of a row, which is the number of ends that are at most the row
+        (``analysis/kernel/segments.py``); 0 behind the last end.
+        """
+        product, wide = self.product, ir.IntegerType.get_signless(64)
+        number, rows = (product.kernel_dims[d] for d in (product.segments, product.dims["left"][0]))
+        _, end = self._segment(product.dims["left"][0])
+        counted = arith.extui(wide, arith.cmpi(_SLE, end, self._index(rows)))
+        sum_ = {"kind": ir.StringAttr.get("sum"), "over": text_list([number])}
+        segment = ir.Operation.create("fuse.reduce", [wide], [counted], sum_).results[0]
+        known = arith.cmpi(_SLT, segment, self._index(str(product.size("segments"))))
+        at = ["i0" if str(c) == number else str(c) for c in product.at("right")]
+        return self._load("right", at=at, guard=known, indices=[segment])
+
+    def _in_segment(self) -> list[ir.Value]:
+        """Both factors, 0 outside of the segment of what is summed."""
+        first, end = self._segment(self.product.dims["left"][1])
+        point = self._index(self.product.kernel_dims[self.product.dims["left"][1]])
+        inside = arith.andi(arith.cmpi(_SLE, first, point), arith.cmpi(_SLT, point, end))
+        return [self._load(role, guard=inside) for role in ("left", "right")]
+
+    def _segment(self, rows: str) -> tuple[ir.Value, ir.Value]:
+        """Where a segment of ``rows`` begins and ends.  Asserts that no end is before another one or behind
+        the last row.
+        """
+        product, wide = self.product, ir.IntegerType.get_signless(64)
+        number, zero = product.kernel_dims[product.segments], arith.constant(wide, 0)
+        end = arith.extsi(wide, self._load("ends"))
+        later = arith.cmpi(_SGT, self._index(number), zero)
+        first = arith.extsi(wide, self._load("ends", at=[f"{number} - 1"], guard=later))
+        inside = arith.cmpi(_SLE, end, self._index(str(product.extents[rows])))
+        in_order = arith.andi(arith.cmpi(_SLE, zero, first), arith.cmpi(_SLE, first, end))
+        message = "the ends of segments decrease, or pass the last row"
+        said = {"message": ir.StringAttr.get(message), INDEX_CHECK: ir.UnitAttr.get()}
+        ir.Operation.create(
+            "fuse.device_assert", operands=[arith.andi(in_order, inside), self.true], attributes=said
+        )
+        return first, end
+
+    def _index(self, expression: str) -> ir.Value:
+        wide = ir.IntegerType.get_signless(64)
+        return ir.Operation.create("fuse.index", [wide], [], {"expr": ir.StringAttr.get(expression)}).results[
+            0
+        ]
+
+    def _load(
+        self,
+        role: str,
+        at: Sequence[str] | None = None,
+        guard: ir.Value | None = None,
+        indices: Sequence[ir.Value] = (),
+    ) -> ir.Value:
         value = self.product.values[role]
         type_ = ir.RankedTensorType(value.type)
         number = ir.FloatAttr.get if isinstance(type_.element_type, ir.FloatType) else ir.IntegerAttr.get
         zero = arith.constant(type_.element_type, number(type_.element_type, 0))
-        given = [self.arguments[value], self.true, zero]
-        at = {"at": text_list(self.product.at(role))}
-        return ir.Operation.create("fuse.load", [type_.element_type], given, at).results[0]
+        given = [self.arguments[value], self.true if guard is None else guard, zero, *indices]
+        where = {"at": text_list(self.product.at(role) if at is None else at)}
+        return ir.Operation.create("fuse.load", [type_.element_type], given, where).results[0]
 
     def _number(self, value: float) -> ir.Value:
         # Of integers, torch multiplies by the whole part of a number such as 1.5.

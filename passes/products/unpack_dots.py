@@ -102,7 +102,7 @@ def _has_candidates(func: ir.Operation) -> bool:
         return False
     shape = KernelShape.of(Kernel.of(func))
     products = shape.kernel.products
-    return bool(products) and all(is_of_few_rows(shape, op) for op in products)
+    return bool(products) and not shape.kernel.uniform and all(is_of_few_rows(shape, op) for op in products)
 
 
 def _scale_behind(op: ir.Operation, weights: PackedWeights) -> None:

@@ -72,7 +72,7 @@ class Offers:
         """
         if self.products != "auto" or not self.tensor_cores:
             return {}
-        waiting, found = list(products), dict[ir.Value, ChainCost]()
+        waiting, found = [p for p in products if not p.segments], dict[ir.Value, ChainCost]()
         for chains in (wide_chains_of, chains_of):
             left = [p for p in waiting if p.result not in found]
             for chain in chains(left, self.around, self.hardware):

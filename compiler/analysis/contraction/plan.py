@@ -57,7 +57,7 @@ class ContractionPlan:
         """The product as one of few rows; None for others."""
         form, (rows, columns) = self.form, sorted((self.form.m, self.form.n))
         most = FEW_OF_PACKED if form.packed and columns >= LEAST_WEIGHTS else FEW
-        few = form.batch == 1 and rows <= most and not self.small
+        few = form.batch == form.segments == 1 and rows <= most and not self.small
         return FewRows.of_sizes(rows, columns, form.k, form.element, form.packed) if few else None
 
     def margin(self, moved: Moved) -> float:
@@ -137,6 +137,9 @@ def plan_of(
 ) -> ContractionPlan:
     """The plan of a product with what is around it, with every size at its hint, or with ``rows`` rows."""
     m, n, k, batch = (estimate(product.size(r), hints) for r in ("left", "right", "summed", "batch"))
+    segments = estimate(product.size("segments"), hints)
+    if product.sums_segments:  # a matrix of the result for each, of its part of the sum
+        k, batch, segments = -(-k // max(1, segments)), segments, 1
     behind = moved.behind
     form = ProductForm(
         m if rows is None else rows,
@@ -155,5 +158,6 @@ def plan_of(
         turned=product.is_turned,
         fast_accum=product.fast_accum,
         packed=_is_packed(product, moved, "left" if m > n else "right"),
+        segments=segments,
     )
     return contraction_plan(form, hardware)

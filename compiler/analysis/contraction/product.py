@@ -11,6 +11,7 @@ from ...ir.contractions import ACCUMULATORS, FAST_TYPES, PRECISIONS
 from ...ir.kernel import string
 from ...ir.layout import TensorSpec
 from ...mlir import ir
+from ..kernel.segments import MOST_SEGMENTS
 from .arguments import Attributes, NotAProduct, arguments_by_role, number_of, operands_of
 
 #: The name of a dim of size 1.
@@ -52,21 +53,36 @@ class Product:
         """The extent of each dim: those of the result in order, then those that are summed."""
         sizes = {
             d: s
-            for role in ("right", "left")
+            for role in ("ends", "right", "left")
+            if role in self.specs
             for d, s in zip(self.dims[role], self.specs[role].sizes, strict=True)
         }
         order = dict.fromkeys(self.dims["result"] + self.dims["left"] + self.dims["right"])
         return {d: sizes.get(d, const(1)) for d in order if d != UNIT}
 
     @property
+    def segments(self) -> str:
+        """The dim that numbers segments: of rows, each of which has a matrix of the right factor, or of what
+        is summed, each of which makes a matrix of the result.  "" where there are none.
+        """
+        return self.dims.get("ends", "")
+
+    @property
+    def sums_segments(self) -> bool:
+        """Whether what is summed comes in segments."""
+        return self.segments != "" and self.segments in self.dims["result"]
+
+    @property
     def summed(self) -> str:
         """The dims that are summed."""
-        return "".join(d for d in self.extents if d not in self.dims["result"])
+        return "".join(d for d in self.extents if d not in self.dims["result"] + self.segments)
 
     def size(self, role: str) -> Expr:
         """How many points the dims have that only ``left`` has (rows), or only ``right`` (columns); those
-        that both have and the result keeps (``batch``), or does not (``summed``)."""
-        left, right, made = (set(self.dims[r]) for r in ("left", "right", "result"))
+        that both have and the result keeps (``batch``), or does not (``summed``); or ``segments``."""
+        if role == "segments":
+            return self.extents[self.segments] if self.segments else const(1)
+        left, right, made = (set(self.dims[r]) - {*self.segments} for r in ("left", "right", "result"))
         both = left & right
         found = {"left": left - right, "right": right - left, "batch": both & made, "summed": both - made}[
             role
@@ -76,7 +92,7 @@ class Product:
     @property
     def is_short(self) -> bool:
         """Whether it sums so few elements that it is pointwise work: ``SHORT`` at most."""
-        return 1 <= (self.size("summed").constant or 0) <= SHORT
+        return not self.segments and 1 <= (self.size("summed").constant or 0) <= SHORT
 
     @property
     def is_of_images(self) -> bool:
@@ -152,6 +168,12 @@ class Product:
             found = (" x ".join(map(str, s)) or "a number" for s in shapes.values())
             expected = "expected {} times {} to be {}".format(*form)
             return "{}, got {} times {} to be {}".format(expected, *found)
+        if self.segments:
+            sizes, element = self.specs["ends"].sizes, self.specs["ends"].element
+            if element != "i32" or any(_differ(*pair) for pair in self._pairs("ends")):
+                number = self.size("segments")
+                got = " x ".join([*map(str, sizes), element])
+                return f"expected the ends of segments to be {number} x i32, got {got}"
         if "added" in self.values:
             sizes = self.specs["added"].sizes
             if len(sizes) > len(self.dims["added"]) or any(_differ(*pair) for pair in self._pairs("added")):
@@ -175,9 +197,13 @@ class Product:
         if elsewhere is not None:
             return "device", f"a tensor is on {elsewhere}, not on the module's device"
         left, right, made = (self.specs[role].element for role in ("left", "right", "result"))
+        if self.segments and not 1 < (self.size("segments").constant or 0) <= MOST_SEGMENTS:
+            return "segments", f"kernels multiply 2 to {MOST_SEGMENTS} segments"
+        if self.segments and self.extents[self.dims["left"][self.sums_segments]].constant == 1:
+            return "segments", "segments of a single row"
         if left != right or left not in ACCUMULATORS or made not in _RESULTS[ACCUMULATORS[left]]:
             return "dtype", f"{left} and {right} are not multiplied to {made} by kernels"
-        compared = (*_MULTIPLIED, "added") if "added" in self.values else _MULTIPLIED
+        compared = (*_MULTIPLIED, *(role for role in ("added", "ends") if role in self.values))
         unknown = next((pair for pair in self._pairs(*compared) if pair[0] != pair[1]), None)
         if unknown is not None:
             return "sizes", f"{unknown[0]} and {unknown[1]} are not known to be equal"
@@ -264,11 +290,14 @@ _RESULTS = {"f64": ("f64",), "f32": ("f32", "f16", "bf16"), "i32": ("i32",), "i6
 def _dims(form: EinsumForm, specs: Mapping[str, TensorSpec]) -> dict[str, str]:
     """The dims of each tensor and of the result.  Raises ``NotAProduct`` where a tensor has other dims than
     the form."""
-    left, right, made = form.spelled(specs["left"].rank)
+    left, right, made = form.spelled(specs["left"].rank, specs["right"].rank)
     found = {"left": left, "right": right, "result": made}
     if UNIT in right and not _are_one(specs["right"].sizes, right):
         got = " x ".join(map(str, specs["right"].sizes))
         raise NotAProduct(f"expected a right factor of {' x '.join(right)}, got {got}")
+    if "ends" in form.roles.values():
+        _check_segments(specs, left, right)
+        found["ends"] = "e"
     if "added" in specs:
         found["added"] = form.added or made
     for role, row in (("left_scale", left), ("right_scale", right)):
@@ -276,6 +305,15 @@ def _dims(form: EinsumForm, specs: Mapping[str, TensorSpec]) -> dict[str, str]:
             name = next(name for name, its in form.roles.items() if its == role)
             found[role] = _scale_dims(name, specs[role], specs[role.removesuffix("_scale")], row, made)
     return found
+
+
+def _check_segments(specs: Mapping[str, TensorSpec], left: str, right: str) -> None:
+    """Raises ``NotAProduct`` for other products of the same op: of batches, and of columns in segments."""
+    if "ends" not in specs:
+        raise NotAProduct("expected segments of rows, got none")
+    ranks = [specs[role].rank for role in ("left", "right", "ends")]
+    if ranks != [len(left), len(right), 1]:
+        raise NotAProduct(f"expected {len(left)}, {len(right)} and 1 dims of factors and ends, got {ranks}")
 
 
 def _are_one(sizes: Sequence[Expr], dims: str) -> bool:

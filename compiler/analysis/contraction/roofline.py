@@ -99,6 +99,8 @@ def unmeasured(
     left = product.specs["left"]
     if left.element not in _MEASURED:
         return Unmeasured("dtype", f"kernels that multiply {left.element} were not measured")
+    if product.segments:
+        return Unmeasured("segments", "kernels of products of rows in segments were not measured")
     dims = product.dims["left"], product.dims["right"]
     if not product.is_of_images and not (dims[0].endswith("mk") and dims[1].endswith("kn")):
         return Unmeasured("form", "kernels of other products than of matrices were not measured")
@@ -196,7 +198,7 @@ def as_call(form: ProductForm, moved: int, hardware: Hardware) -> float:
 def _parts_microseconds(form: ProductForm, m: int, n: int, parts: int, hardware: Hardware) -> float:
     """In blocks of m x n, each of a part of the summed elements."""
     rates, sms = hardware.rates.calls, hardware.sm_count
-    waves = -(-form.batch * -(-form.m // m) * -(-form.n // n) * parts // sms)
+    waves = -(-form.batch * form.row_blocks(m) * -(-form.n // n) * parts // sms)
     depth = -(-form.k // (_STEP * parts)) * _STEP
     slowed = max(1.0, rates.reuse * (m + n) / (m * n))  # by reading
     wave = Work(flops=sms * 2 * m * n * depth * slowed, element=form.element, steps=m * n / _STORED)

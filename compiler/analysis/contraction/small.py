@@ -68,7 +68,7 @@ def in_blocks(form: ProductForm) -> bool:
 
 def is_small(form: ProductForm) -> bool:
     """Whether a product is a small one."""
-    if form.images:
+    if form.images or form.segments > 1:
         return False
     narrow = is_one_by_one(form) or (form.batch == 1 and _is_narrow(form))
     return _has_vectors(form) or narrow or in_blocks(form)

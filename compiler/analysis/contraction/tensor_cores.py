@@ -72,7 +72,7 @@ def reason_to_sum(shape: KernelShape, op: ir.Operation) -> Summed | None:
         return None
     rows, columns = (shape.points(tuple(side)) for side in sides_of(shape, op))
     of_tiles = _scores(shape) or alone(shape) or _ends_chain(shape, op, rows, columns)
-    if min(rows, columns) <= FEW and not of_tiles:
+    if min(rows, columns) <= FEW and not of_tiles and not shape.kernel.uniform:
         return Summed("few-rows", f"{rows} rows and {columns} columns: at most {FEW} of one of them")
     first, second, made = (str(v.type) for v in (*op.operands, *op.results))
     if first != second or first in _SUMMED or ACCUMULATORS.get(first) != made:

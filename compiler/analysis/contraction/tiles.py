@@ -69,7 +69,8 @@ class ProductForm:
     elements; 0: none are.  ``images``: whether the left factor is images, whose points are the rows.
     ``turned``: whether the right factor does not lie along its columns; of a matrix times a vector, whether
     the matrix does not lie along the sum.  ``fast_accum``: of all products, see ``fuse.dot``.  ``packed``: as
-    ``Moved`` says.
+    ``Moved`` says.  ``segments``: rows are in so many segments, each of which has a right factor of its own;
+    a block has rows of one.
     """
 
     m: int
@@ -91,15 +92,21 @@ class ProductForm:
     turned: bool = False
     fast_accum: bool = False
     packed: bool = False
+    segments: int = 1
 
     @property
     def on_tensor_cores(self) -> bool:
         """Whether tensor cores multiply such elements."""
         return self.element != "f64" and not (self.element == "f32" and self.exact)
 
+    def row_blocks(self, block: int) -> int:
+        """How many blocks of rows there are: of segments that end anywhere, half a block of each is empty."""
+        return -(-self.m // block) + self.segments // 2
+
     @property
     def transposed(self) -> "ProductForm":
         """The same product with rows and columns exchanged."""
+        assert self.segments == 1, "the rows of a block are of one segment"
         return replace(
             self,
             m=self.n,
@@ -192,6 +199,8 @@ def ranked_blocks(form: ProductForm, hardware: Hardware, most: int) -> list[Bloc
 def _estimated(form: ProductForm, hardware: Hardware) -> tuple[tuple[float, Blocks], ...]:
     """Blocks that fit, each with its estimated time.  Remembered, as several estimates ask for one form."""
     upright = [(microseconds(form, b, hardware), b) for b in _candidates(form, hardware)]
+    if form.segments > 1:
+        return tuple(upright)
     turned = form.transposed
     swapped = [(microseconds(turned, b, hardware), b) for b in _candidates(turned, hardware)]
     return (*upright, *((time, replace(b, m=b.n, n=b.m, swap=True)) for time, b in swapped))
@@ -205,7 +214,7 @@ def microseconds(form: ProductForm, blocks: Blocks, hardware: Hardware) -> float
     """Estimated time of a kernel of such blocks, whose tiles have the rows first."""
     if blocks.programs:
         return microseconds_in_turn(form, blocks, hardware)
-    tiles = -(-form.m // blocks.m) * -(-form.n // blocks.n) * form.batch
+    tiles = form.row_blocks(blocks.m) * -(-form.n // blocks.n) * form.batch
     if not tiles:
         return 0.0
     rates, sms = hardware.rates.blocks, hardware.sm_count
@@ -217,7 +226,7 @@ def microseconds(form: ProductForm, blocks: Blocks, hardware: Hardware) -> float
     steps, waves = -(-max(form.k, 1) // blocks.k), math.ceil(tiles / (sms * at_once))
     wave = steps * _step_microseconds(form, blocks, at_once, stage, hardware)
     wave += clock(Work(written=stored, slots=behind), hardware, rates.behind)
-    moved = form.m * form.k * form.left_bytes + form.k * form.n * form.right_bytes
+    moved = form.m * form.k * form.left_bytes + form.segments * form.k * form.n * form.right_bytes
     moved = form.batch * (moved + form.m * form.n * _RESULT_BYTES * (1 + form.beside))
     in_flight = min(tiles, sms * at_once) * max(1, blocks.num_stages - 1) * stage
     whole = Work(
@@ -278,7 +287,8 @@ def _candidates(form: ProductForm, hardware: Hardware) -> Iterator[Blocks]:
             if block <= max(LEAST_EXTENT, ceil_power(min(form.m, form.n))):
                 yield _grouped(form, Blocks(block, block, _SCALAR_SUMMED, _SCALAR_WARPS, 1), hardware)
         return
-    most_rows, most_columns = (max(LEAST_EXTENT, ceil_power(extent)) for extent in (form.m, form.n))
+    each = -(-form.m // form.segments)
+    most_rows, most_columns = (max(LEAST_EXTENT, ceil_power(extent)) for extent in (each, form.n))
     for rows in (r for r in _ROWS if r <= most_rows):
         for columns in (c for c in _COLUMNS if c <= most_columns):
             warps = 8 if rows * columns * form.sums > 128 * 64 and rows >= 2 * _TENSOR_ROWS else 4

@@ -21,6 +21,8 @@ RULE_NAMES = {
     "rows and columns in common",
     "reduction-dims": "reductions over different dims, except row sums with column sums of one matrix, and "
     "products with what is reduced along their columns",
+    "segments": "products of rows in different segments, or of rows that are other rows in the merged "
+    "kernel, or that something is reduced along",
     "lost-parallelism": "a reduction that would run again at each point of a dim that it does not depend on",
     "too-long-row": "a reduction of few long rows with a kernel that needs its result at every point",
     "uneven": "a tensor to store that varies along only some of the parallel dims",
@@ -206,8 +208,11 @@ class FusionPlan:
 
     @cached_property
     def parallel(self) -> frozenset[str]:
-        """Dims with more than one point that no reduction or scan crosses."""
-        return frozenset(d for d, e in self.extents.items() if e.constant != 1) - self.crossed
+        """Dims with more than one point that no reduction or scan crosses, and that number no segments."""
+        several = frozenset(d for d, e in self.extents.items() if e.constant != 1)
+        segments = [(i, self.members[i.member].summary.segments) for i in self.instances]
+        numbers = [self.image(i, found[:1]) for i, found in segments if found is not None]
+        return several.difference(self.crossed, *numbers)
 
 
 def image(mapping: Mapping[str, Expr], dims: Iterable[str], extents: Mapping[str, Expr]) -> frozenset[str]:

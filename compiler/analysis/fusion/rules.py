@@ -184,6 +184,30 @@ def common_block(m: Merged) -> Refusal | None:
     return Refusal("products", "the products share no row dim and column dim")
 
 
+def segments(m: Merged) -> Refusal | None:
+    """All products of rows in segments have the same rows and the same ends, and nothing is reduced along the
+    rows: a program has rows of one segment.
+    """
+    plan, found = m.plan, set[tuple[object, ...]]()
+    for instance in plan.instances:
+        member = plan.members[instance.member]
+        if member.summary.segments is None:
+            continue
+        number, rows = member.summary.segments
+        ends = frozenset(
+            (position in instance.sources, instance.sources.get(position, member.operands[read.argument]))
+            for position, read in enumerate(member.summary.reads)
+            if number in read.dims
+        )
+        placed, numbers = instance.dims[rows], instance.dims[number]
+        found.add((placed, numbers, ends))
+        plain = all(str(e) in plan.extents and str(e) not in plan.crossed for e in (placed, numbers))
+        if len(found) > 1 or not plain:
+            message = f"the rows of {member.name} would not be those of one segment in a program"
+            return Refusal("segments", message, (("rows", str(placed)),))
+    return None
+
+
 def lost_parallelism(m: Merged) -> Refusal | None:
     """Each reduction varies over every dim that nothing reduces: it would be computed again along one over
     which it does not vary.
@@ -323,6 +347,7 @@ OF_GROUPS: tuple[Callable[[Candidate], Refusal | None], ...] = (device, size, cy
 OF_MERGED: tuple[Callable[[Merged], Refusal | None], ...] = (
     products,
     reduction_dims,
+    segments,
     common_block,
     lost_parallelism,
     too_long_row,

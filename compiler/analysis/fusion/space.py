@@ -134,6 +134,7 @@ class Spaces:
         if any(crossing.op in PRODUCTS for crossing in self.members[number].summary.crossings):
             summed = self.summed_by_products(cluster)
             free = [n for n in free if n in summed]
+        loose = self.pair_segments(number, cluster, dims, loose)
         best = self.best_pairing(number, cluster, dims, loose, free)
         dims.update((d, sym(n)) for d, n in best.items())
         left = [d for d in loose if d not in best]
@@ -142,6 +143,25 @@ class Spaces:
         left = self.cut_into_pieces(cluster, dims, loose, left, open_)
         extents = self.clusters[cluster]
         dims.update((d, self.dim(loose[d], True, extents)) for d in left)
+
+    def pair_segments(
+        self, number: int, cluster: int, dims: dict[str, Expr], loose: Mapping[str, Expr]
+    ) -> Mapping[str, Expr]:
+        """Finds the dim of the cluster for the one that numbers the segments of a member's rows, if ``loose``
+        has that: that of another member whose rows are in segments, or a new one.  The other loose dims.
+        """
+        found = self.members[number].summary.segments
+        if found is None or found[0] not in loose:
+            return loose
+        extents, extent = self.clusters[cluster], loose[found[0]]
+        others = [
+            instance.dims[other[0]]
+            for instance in self.instances
+            if instance.cluster == cluster and (other := self.members[instance.member].summary.segments)
+        ]
+        same = [e for e in others if extents.get(str(e)) == extent]
+        dims[found[0]] = same[0] if same else self.dim(extent, True, extents)
+        return {d: e for d, e in loose.items() if d != found[0]}
 
     def summed_by_products(self, cluster: int) -> frozenset[str]:
         """The dims that products of a cluster sum, without those that are rows or columns of another."""

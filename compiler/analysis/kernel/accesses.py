@@ -18,6 +18,7 @@ from ...ir.defining import is_true
 from ...ir.kernel import LOOPED, WIDE, Kernel, over, string
 from ...mlir import ir
 from .conditions import zeros_where
+from .segments import in_segments, segments_of
 
 
 @dataclass(frozen=True)
@@ -81,6 +82,8 @@ class Summary:
     ``asserted``: the dims along which what it asserts varies.  ``ops`` counts scalar operations, ``weight``
     the issue slots they take at one point.  ``work`` is the part of it that varies over all dims: a tile
     computes the rest, such as masks of rows, once for a row.
+    ``segments``: the dim that numbers the segments of rows, all of which each program has, and that of the
+    rows (``segments.py``); None where there are none.
     """
 
     extents: tuple[tuple[str, Expr], ...]
@@ -94,11 +97,16 @@ class Summary:
     ops: int
     weight: int
     work: int
+    segments: tuple[str, str] | None = None
 
     @staticmethod
     def of(func: ir.Operation) -> "Summary":
-        """Reads a kernel function.  Raises ValueError where a result is not the value of a store."""
+        """Reads a kernel function; a product of rows in segments as a program reads it whose rows are of one
+        segment.  Raises ValueError where a result is not the value of a store.
+        """
         kernel = Kernel.of(func)
+        segments = segments_of(kernel)
+        kernel = in_segments(kernel)
         body = list(kernel.func.regions[0].blocks[0].operations)
         returned = {value: i for i, value in enumerate(body[-1].operation.operands)}
         made = {a.op.results[0] for a in kernel.stores}
@@ -153,6 +161,7 @@ class Summary:
                 for op, dims in kernel.op_dims.items()
                 if len(dims) == len(kernel.dims) and not (op.results and str(op.results[0].type) == "i1")
             ),
+            segments=None if segments is None else (segments.number, segments.rows),
         )
 
     @cached_property

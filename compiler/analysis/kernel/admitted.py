@@ -79,6 +79,24 @@ def nonzero(value: ir.Value) -> Admitted:
     return Admitted(tuple(mask.bounds), tuple(mask.choices), mask.complete, numbers=mask.numbers)
 
 
+def multiplied(op: ir.Operation) -> Admitted:
+    """Where both factors of a product are not 0 because of one comparison, which guards their loads too:
+    elsewhere nothing is read."""
+    found = [_guarded(v) for v in op.operands]
+    same = found[0].bounds == found[1].bounds and found[0].numbers == found[1].numbers
+    return found[0] if same else NOTHING_MASKED
+
+
+def _guarded(value: ir.Value) -> Admitted:
+    """As ``nonzero``, also of what is loaded as 0 where a comparison does not hold."""
+    load = defining_op(value, fuse.Load)
+    if load is None:
+        return nonzero(value)
+    zero, mask = _number(load.operands[2]) == 0, _Masks()
+    bounds, whole = bounds_where(load.operands[1], True, mask.numbers)
+    return Admitted(tuple(bounds), (), whole, numbers=mask.numbers) if zero else NOTHING_MASKED
+
+
 def _both(one: Admitted, other: Admitted) -> Admitted:
     """Where one of two terms is not 0, which have the same bounds."""
     if one.bounds != other.bounds or one.numbers != other.numbers:

@@ -16,6 +16,7 @@ from ...ir.kernel import Access, Kernel, over, string
 from ...ir.layout import ELEMENT_BYTES
 from ...ir.sizes import ceil_power, estimate, hints_of
 from ...mlir import arith, ir
+from .segments import in_segments
 
 #: A row that one warp holds: elements of a thread, and the registers for the values of all of them.
 _WARP, _WARP_ELEMENTS, _WARP_REGISTERS = 32, 32, 160
@@ -51,8 +52,9 @@ class KernelShape:
     def of(
         kernel: Kernel, calls: int = 1, hints: Mapping[str, int] = MappingProxyType({}), spills: int = 0
     ) -> "KernelShape":
-        """``hints``: of the program's sizes, which count more than those of the kernel's own arguments."""
-        return KernelShape(kernel, {**hints_of(kernel.func), **hints}, calls, spills)
+        """``hints``: of the program's sizes, which count more than those of the kernel's own arguments.  Of
+        rows in segments, the kernel is that of a program whose rows are of one segment."""
+        return KernelShape(in_segments(kernel), {**hints_of(kernel.func), **hints}, calls, spills)
 
     def size(self, dim: str) -> int:
         """Extent of a dim, by hints."""

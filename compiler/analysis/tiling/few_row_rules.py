@@ -29,11 +29,13 @@ class FewRowSides:
 
     @staticmethod
     def of(subject: Products) -> "FewRowSides | None":
-        """Those of a kernel; None where its products are others, or something else is reduced than these and
-        then the slices."""
+        """Those of a kernel; None where its products are others, where their rows are in segments, or where
+        something else is reduced than these and then the slices."""
         try:
             classes = subject.classes
         except NoTiling:
+            return None
+        if subject.in_segments:
             return None
         free = sorted((c for c in classes if c.free), key=lambda c: -subject.shape.points(c.dims))
         held = [c for c in classes if c.held]

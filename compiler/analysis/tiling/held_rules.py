@@ -24,7 +24,7 @@ def columns_in_a_loop(subject: Products, hardware: Hardware) -> Tile | None:
     """
     columns = subject.looped
     decided = subject.is_online or LOOPED in subject.shape.kernel.func.attributes
-    if columns is None or not (decided or _holds_too_many(subject, hardware)):
+    if columns is None or subject.in_segments or not (decided or _holds_too_many(subject, hardware)):
         return None
     blocks = looped_blocks(subject.looped_form, hardware, subject.shape.spills)
     if blocks is None:

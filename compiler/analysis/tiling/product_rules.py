@@ -95,6 +95,11 @@ class Products:
         left, right = (dim in self.shape.kernel.value_dims.get(v, ()) for v in op.operands)
         return _BOTH if left and right else _LEFT if left else _RIGHT if right else _ABSENT
 
+    @property
+    def in_segments(self) -> bool:
+        """Whether a program has rows of one segment."""
+        return bool(self.shape.kernel.uniform)
+
     @cached_property
     def sides(self) -> list[DimClass]:
         """The classes whose points are rows or columns: the rows of the first product first.  Where an
@@ -144,11 +149,14 @@ class Products:
         shape, kernel = self.shape, self.shape.kernel
         op = kernel.products[0]
         rows, columns = self.sides[0], self.sides[-1]
+        ends = {d for op in kernel.uniform for d in over(op)}
         kinds = {*rows.dims}, {*columns.dims}
         full = [a for a in kernel.loads if all(kind <= kernel.op_dims[a.op] for kind in kinds)]
         precision = string(op.attributes["precision"]) if "precision" in op.attributes else "ieee"
         left, right = op.operands if self._role(op, rows.dims[0]) == _LEFT else reversed(list(op.operands))
-        batch = [c.dims for c in self.classes if c not in (*self.sides, *self.summed)]
+        batch = [
+            c.dims for c in self.classes if c not in (*self.sides, *self.summed) and not ends & {*c.dims}
+        ]
         return ProductForm(
             m=planned(shape.points(rows.dims), shape.bound(rows.dims)),
             n=planned(shape.points(columns.dims), shape.bound(columns.dims)),
@@ -166,6 +174,7 @@ class Products:
             streams=streams_of(kernel) is not None,
             border=math.gcd(*(end for found in self._pieces for end in found.ends[:-1])),
             fast_accum=all("fast_accum" in product.attributes for product in kernel.products),
+            segments=shape.points(tuple(ends)),
         )
 
     @cached_property
@@ -312,12 +321,13 @@ class Products:
 
     def _resident(self, rows: DimClass) -> Resident | None:
         """What a program of a chain reads that goes through blocks of rows.  None where it is no chain, where
-        there is a batch, where anything but the rows has no bound, and where nothing else is read than rows.
+        rows are in segments, as weights are not the same for all blocks, where there is a batch, where
+        anything but the rows has no bound, and where nothing else is read than rows.
         """
         kernel, shape = self.shape.kernel, self.shape
         others = [c for c in self.classes if c != rows]
         whole = {*self.sides, *self.summed} >= {*others} and all(shape.bound(c.dims) for c in others)
-        if not whole or not self.chained:
+        if self.in_segments or not whole or not self.chained:
             return None
         blocks = {c: self.whole(c) for c in others}
         copied = streams_of_weights(kernel, rows.dims)
@@ -353,7 +363,8 @@ class Products:
         as in ``whole``.
         """
         shape = self.shape
-        outer = [c for c in self.classes if c not in blocks and c not in self.summed]
+        ends = {d for op in shape.kernel.uniform for d in over(op)}  # of the segments of rows
+        outer = [c for c in self.classes if c not in blocks and c not in self.summed and not ends & {*c.dims}]
         whole = {c for c in blocks if c.held}
         if programs and whole:  # they go through blocks of rows
             bounds = {c: shape.bound(c.dims) for c in blocks}
@@ -366,7 +377,8 @@ class Products:
             else:
                 axes.append(Axis(c.dims, self.whole(c, least), "resident"))
         dims = tuple(d for d in shape.order if any(d in c.dims for c in outer))
-        tile = Tile((*grid(dims, 1), *axes), warps, stages, group, programs)
+        held = [Axis((d,), ceil_power(shape.size(d)), "resident") for d in ends]
+        tile = Tile((*grid(dims, 1), *axes, *held), warps, stages, group, programs, segmented=bool(ends))
         return tile if tile.looped is not None or programs else replace(tile, num_stages=1)
 
 

@@ -71,7 +71,7 @@ class NotSliced:
 def plan_slices(shape: KernelShape, hardware: Hardware) -> Slicing | NotSliced | None:
     """How to split a kernel's reductions; a reason not to; or None where there is nothing to split."""
     kernel = shape.kernel
-    if not kernel.reductions:
+    if not kernel.reductions or kernel.uniform:
         return None
     products = bool(kernel.products)
     cascade = _cascade(shape)

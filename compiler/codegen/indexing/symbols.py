@@ -48,7 +48,7 @@ class Lane(_OfAxis):
 
 
 class _OfRow(Enum):
-    """A scalar that says where a row lies in memory, in elements."""
+    """A scalar that says where a row lies: in memory, in elements, or among rows."""
 
     @property
     def symbol(self) -> str:
@@ -75,4 +75,11 @@ class OfRowParts(_OfRow):
     FIRST = "$f"  #: where in the storage that vector starts
 
 
-TileSymbol = Point | BlockNumber | Lane | OfRowStart | OfRowParts
+class OfSegment(_OfRow):
+    """For an axis of rows in segments, whose blocks have rows of one segment each (``tile_segments.py``)."""
+
+    FIRST = "$g"  #: the first row of a program
+    LEFT = "$l"  #: how many rows of the segment there are from there on, none or less in an empty block
+
+
+TileSymbol = Point | BlockNumber | Lane | OfRowStart | OfRowParts | OfSegment

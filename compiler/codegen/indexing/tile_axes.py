@@ -18,7 +18,7 @@ from ...index.facts import is_indirect
 from ...ir.sizes import ceil_power
 from ...ir.tile import Axis, Tile
 from ..tile_builder import Shape
-from .symbols import BlockNumber, Lane, OfRowParts, OfRowStart, Point, TileSymbol
+from .symbols import BlockNumber, Lane, OfRowParts, OfRowStart, OfSegment, Point, TileSymbol
 
 
 @dataclass(frozen=True)
@@ -63,6 +63,14 @@ class Split:
     vectors: tuple[tuple[tuple[int, ...], Expr], ...]
 
 
+@dataclass(frozen=True)
+class SegmentedAxis:
+    """An axis of rows in at most so many segments, whose blocks begin where segments begin."""
+
+    axis: int
+    most: int
+
+
 class TileAxes:
     """A kernel's dims placed on the axes of its tiles.
 
@@ -77,15 +85,18 @@ class TileAxes:
         start: RowStart | None = None,
         part: RowPart | None = None,
         run: Run | None = None,
+        segments: SegmentedAxis | None = None,
     ) -> None:
         """``start``: how rows along the looped axis are read from before their first element.  ``part``: the
         part of a row that ``tile`` holds.  ``run``: neighbours in memory that an axis has for each point.
+        ``segments``: an axis whose blocks begin where data says.
         """
         self.tile, self.start, self.part, self.run = tile, start, part, run
+        self.segments = segments
         self.extents = [axis.extent(dict(dims)) for axis in tile.axes]
         self.vector_axes = [i for i, axis in enumerate(tile.axes) if axis.block > 1]
         #: What a name in a lowered expression stands for; other names are sizes and loaded indices.
-        self.symbols: dict[str, TileSymbol] = {s.symbol: s for s in (*OfRowStart, *OfRowParts)}
+        self.symbols: dict[str, TileSymbol] = {s.symbol: s for s in (*OfRowStart, *OfRowParts, *OfSegment)}
         self._lane_names = [Lane(i).symbol for i in range(len(tile.axes))]
         self._dims: dict[str, Expr] = {}
         self._points: dict[str, Expr] = {}
@@ -95,6 +106,8 @@ class TileAxes:
         if part is not None:
             bounds[OfRowParts.AHEAD], high = part.row.vector, facts.interval(part.row.row)[1]
             bounds |= {} if high is None else {OfRowParts.FIRST: high + part.row.vector}
+        if segments is not None:
+            bounds |= dict.fromkeys(OfSegment, self.extents[segments.axis] + 1)
         for i, axis in enumerate(tile.axes):
             bounds[Lane(i)], bounds[BlockNumber(i)] = axis.block, self.block_count(i)
             self._points[Point(i).symbol] = self.position(i)
@@ -143,6 +156,8 @@ class TileAxes:
         block, extent = self.points_of_block(axis), self.extents[axis]
         if self.tile.axes[axis].kind == "resident":
             return const(1)
+        if self.segments is not None and self._in_segments(axis):
+            return extent.floordiv(block) + (self.segments.most + 1)
         start = self._starts_early(axis)
         if start is not None:
             extent = extent + (start.vector - 1)
@@ -150,6 +165,9 @@ class TileAxes:
 
     def _starts_early(self, axis: int) -> RowStart | None:
         return self.start if self.start is not None and self.start.axis == axis else None
+
+    def _in_segments(self, axis: int) -> bool:
+        return self.segments is not None and self.segments.axis == axis
 
     def _part_of(self, axis: int) -> RowPart | None:
         return self.part if self.part is not None and self.part.row.axis == axis else None
@@ -163,6 +181,8 @@ class TileAxes:
         part = self._part_of(axis)
         if part is not None:
             return part.position(lane)
+        if self._in_segments(axis):
+            return OfSegment.FIRST.expr + lane
         if self._starts_early(axis) is not None:
             lane = lane - OfRowStart.PHASE.expr
         return lane if self.tile.axes[axis].kind == "resident" else BlockNumber(axis).expr * block + lane

@@ -9,8 +9,8 @@ from ...index.facts import is_indirect
 from ...ir.dialects import tt
 from ...ir.layout import TensorSpec
 from ...mlir import ir
-from ..tile_builder import Shape
-from .symbols import BlockNumber, Lane, OfRowParts, OfRowStart
+from ..tile_builder import Shape, shape_of
+from .symbols import BlockNumber, Lane, OfRowParts, OfRowStart, OfSegment
 from .tile_axes import Split
 from .tile_values import TileValues
 
@@ -49,7 +49,7 @@ class TileIndex(TileValues):
         extent, block = self.extents[axis], self.tile.axes[axis].block
         if self._whole and self.tile.axes[axis].kind == "looped":
             return True
-        if self._starts_early(axis) is not None:
+        if self._starts_early(axis) is not None or self._in_segments(axis):
             return False
         part = self._part_of(axis)
         if part is not None:
@@ -91,6 +91,7 @@ class TileIndex(TileValues):
         extent = self.extents[axis] if extent is None else extent
         extent = extent if part is None else const(part.points)
         left = extent if axis_.kind == "resident" else extent - BlockNumber(axis).expr * axis_.block
+        left = OfSegment.LEFT.expr if self._in_segments(axis) else left
         width = 32 if self._bounded(extent + axis_.block) else 64
         rest = self._emit(left, width)
         lanes = self._lanes(axis, width) if axis_.block > 1 else builder.constant(0, f"i{width}")
@@ -168,6 +169,8 @@ class TileIndex(TileValues):
         """
         builder = self.builder
         e = self.lowered(offset(coords, spec.strides, const(0), self.tight))
+        if self.segments is not None:
+            base, e = self._from_scalar_index(base, e, indices)
         if self.run is not None:
             e = simplify(e + Lane(self.run.axis).expr.mod(self.run.lanes), self.facts)
         split = self._split(step_by_one(e, [self._lane_names[i] for i in self.vector_axes]))
@@ -186,6 +189,21 @@ class TileIndex(TileValues):
         return builder.elementwise(
             "tt.addptr", [address, self._emit(const(shift), 32 if self.fits(const(shift)) else 64)]
         )
+
+    def _from_scalar_index(
+        self, base: ir.Value, e: Expr, indices: Mapping[str, ir.Value]
+    ) -> tuple[ir.Value, Expr]:
+        """A base that has the terms of an offset which a loaded number decides for a whole program, such as
+        where the matrix of a segment lies, in 64 bits; and the offset without them.
+        """
+        numbers = {name for name, value in indices.items() if not shape_of(value)}
+        for monomial, c in e.terms:
+            term = Expr({monomial: c})
+            found = {n for n in term.symbols() if is_indirect(n)}
+            if found and found <= numbers and not self._axes_in(term.symbols()):
+                base = self.builder.elementwise("tt.addptr", [base, self._emit(term, 64, indices)])
+                e = e - term
+        return base, e
 
     def _at_a_vector(self, scalar: Expr) -> Expr:
         """The scalar part of an offset, in a row that starts anywhere: ``row - PHASE`` becomes ``ALIGNED``,

@@ -13,15 +13,16 @@ from ...ir.tile import Tile
 from ...mlir import ir
 from ..tile_builder import Shape, TileBuilder, shape_of
 from .arithmetic import IndexArithmetic
-from .symbols import BlockNumber, Lane, OfRowParts, OfRowStart
-from .tile_axes import RowPart, Split, TileAxes
+from .symbols import BlockNumber, Lane, OfRowParts, OfRowStart, OfSegment
+from .tile_axes import RowPart, SegmentedAxis, Split, TileAxes
 
 
 class TileValues(TileAxes, IndexArithmetic):
     """Emits index arithmetic.
 
     ``blocks`` maps an axis to the i32 value of its block number once it is known (program ids at the start, a
-    loop's counter inside the loop).  ``sizes`` are the kernel's size arguments, by name.
+    loop's counter inside the loop), ``of_segment`` what its symbols are, as i32.  ``sizes`` are the kernel's
+    size arguments, by name.
     """
 
     def __init__(
@@ -34,11 +35,13 @@ class TileValues(TileAxes, IndexArithmetic):
         start: RowStart | None = None,
         part: RowPart | None = None,
         run: Run | None = None,
+        segments: SegmentedAxis | None = None,
     ) -> None:
-        """``start``, ``part``, ``run``: of ``TileAxes``."""
-        super().__init__(tile, dims, facts, start, part, run)
+        """``start``, ``part``, ``run``, ``segments``: of ``TileAxes``."""
+        super().__init__(tile, dims, facts, start, part, run, segments)
         self.builder, self.sizes = builder, sizes
         self.blocks: dict[int, ir.Value] = {}
+        self.of_segment: dict[OfSegment, ir.Value] = {}
 
     # --- lanes ----------------------------------------------------------------------------------------------
     def _lanes_key(self) -> tuple[object, ...]:
@@ -59,6 +62,10 @@ class TileValues(TileAxes, IndexArithmetic):
         attributes = {"start": builder.attribute(0), "end": builder.attribute(block)}
         value = builder.create("tt.make_range", [tt.tile_type([block], i32)], [], attributes).results[0]
         return builder.remember(key, builder.spread(value, self.shape((axis,))))
+
+    def lanes_of(self, axis: int) -> ir.Value:
+        """The lanes of an axis, as i32: a scalar 0 for an axis of block 1."""
+        return self._lanes(axis, 32) if self.tile.axes[axis].block > 1 else self.builder.constant(0, "i32")
 
     # --- expressions ----------------------------------------------------------------------------------------
     def value(self, e: Expr, indices: Mapping[str, ir.Value], shape: Shape) -> ir.Value:
@@ -124,6 +131,8 @@ class TileValues(TileAxes, IndexArithmetic):
                 return self._of_start(symbol, width)
             case OfRowParts() as symbol:
                 return self._of_part(symbol, width)
+            case OfSegment() as symbol:
+                return builder.cast("arith.extsi", self.of_segment[symbol], element)
         key = ("size", name, width)
         found = builder.recall(key)
         if found is not None:

@@ -11,6 +11,7 @@ in each.
 from collections.abc import Mapping
 
 from ...analysis.kernel.concatenation import Pieces
+from ...analysis.kernel.segments import RowSegments
 from ...base.dataclass import dataclass
 from ...ir.contractions import ONLINE_DOT, PRODUCTS
 from ...ir.kernel import ASSERTS, REDUCTIONS
@@ -43,13 +44,22 @@ class Frames:
     product.  ``pieces``: selects that are one load of several, which are not wanted by themselves.
     """
 
-    def __init__(self, plan: KernelPlan, tile: Tile, pieces: Mapping[ir.Operation, Pieces]) -> None:
-        self.plan, self._pieces = plan, pieces
+    def __init__(
+        self,
+        plan: KernelPlan,
+        tile: Tile,
+        pieces: Mapping[ir.Operation, Pieces],
+        segments: RowSegments | None = None,
+    ) -> None:
+        """``segments``: those of the rows, where blocks have rows of one each.  Their ends are wanted."""
+        self.plan, self._pieces, self.segments = plan, pieces, segments
         self._vector = {i for i, axis in enumerate(tile.axes) if axis.block > 1}
         self.of: dict[ir.Operation, list[Frame]] = {}
         self.results: dict[ir.Operation, list[Frame]] = {}
         self.operands: dict[ir.Operation, Operands] = {}
         self._wanted: dict[ir.Value, list[Frame]] = {}
+        if segments is not None:
+            self._want(segments.ends, [tuple({tile.axis_of(segments.number)} & self._vector)])
         for op in reversed(plan.ops):
             self._place(op)
 
@@ -69,6 +79,9 @@ class Frames:
         if op.name in PRODUCTS:
             if wanted:
                 self._product(op, wanted)
+            return
+        if self.segments is not None and op == self.segments.count:
+            self.of[op] = [()] if wanted else []
             return
         if op.name in REDUCTIONS or op.name == "fuse.scan":
             place = next((f for f in wanted if set(own) <= set(f)), own)

@@ -1,8 +1,10 @@
 """Loops over the columns of a product: which blocks of them a program goes through."""
 
-from ...analysis.kernel.admitted import admitted, nonzero
+from dataclasses import replace
+
+from ...analysis.kernel.admitted import NOTHING_MASKED, Admitted, admitted, multiplied, nonzero
 from ...index import const, sym
-from ...ir.contractions import ONLINE_DOT, PRODUCTS
+from ...ir.contractions import DOT, ONLINE_DOT, PRODUCTS
 from ...ir.kernel import index_check
 from ...mlir import ir
 from ..folds.reduce import combine_kind, fold
@@ -17,22 +19,33 @@ class TileColumns(TileStreams):
     def _ranges(
         self, stage: int, body: list[ir.Operation]
     ) -> tuple[list[Range], tuple[tuple[ir.Operation, int], ...]] | None:
-        """The ranges of a loop that goes through the columns of a product, and the selects that mask none of
-        its whole blocks.  None for other loops, and where more than a product is computed for each block,
-        checks of indices apart.
+        """The ranges of a loop that goes through the columns of a product, or through one segment of what a
+        product sums, and the selects that mask none of its whole blocks.  None for other loops, and where
+        more than a product is computed for each block, checks of indices apart.
         """
         axis = self.tile.looped
         roots = [op for op in self.plan.roots(stage) if not index_check(op)]
         between = [op for op in body if op.name in PRODUCTS and op not in roots]
-        if axis is None or len(roots) != 1 or not between:
+        if axis is None or len(roots) != 1:
             return None
-        factor = roots[0].operands[0]
-        mask = admitted(factor) if roots[0].name == ONLINE_DOT else nonzero(factor)
+        mask = self._mask(roots[0], bool(between))
+        if mask is None:
+            return None
         column = const(0)
         for dim in self.tile.axes[axis].dims:
             column = column * self.kernel.dims[dim] + sym(dim)
         ranges = ColumnRanges(self.tile, self.index, self.builder, axis, column, self._ends_of)
         return ranges.of(mask), mask.choices
+
+    @staticmethod
+    def _mask(root: ir.Operation, columns: bool) -> Admitted | None:
+        """Which points of a loop are not masked, in front of what it adds up."""
+        if columns:
+            factor = root.operands[0]
+            return admitted(factor) if root.name == ONLINE_DOT else nonzero(factor)
+        mask = multiplied(root) if root.name == DOT else NOTHING_MASKED
+        # One loop: the guards of loads are masks of whole rows, which cost little.
+        return replace(mask, complete=False) if mask.numbers else None
 
     def _ends_of(self, value: ir.Value) -> tuple[ir.Value, ir.Value] | None:
         """The least and the most that a value is in a program, as scalars.  None where that is not known

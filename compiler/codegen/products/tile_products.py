@@ -46,7 +46,7 @@ class TileProducts(TileAccesses):
     def __init__(self, kernel: Kernel, tile: Tile) -> None:
         super().__init__(kernel, tile)
         self.pieces = _pieces_of_blocks(kernel, tile) if kernel.products else {}
-        self.frames = Frames(self.plan, tile, self.pieces) if kernel.products else None
+        self.frames = Frames(self.plan, tile, self.pieces, self.segments) if kernel.products else None
         self.frame: Frame = ()
         self.framed: dict[Frame, OtherLanes] = {}
         self.wide: dict[Frame, OtherLanes] = {}  #: as ``widened``, of each frame that reads runs

@@ -145,3 +145,27 @@ module attributes {fuse.device = "cuda:0"} {
   }
   func.func private @fast(tensor<64x32xf8E4M3FN>, tensor<32x48xf8E4M3FN, #fuse.layout<"32,48", "1,32", "0", "">>, tensor<1xf32>) -> tensor<64x48xbf16> attributes {fuse.extern = "aten._scaled_mm.default", fuse.args = [#fuse.arg<0 : i64>, #fuse.arg<1 : i64>, #fuse.arg<2 : i64>, #fuse.arg<2 : i64>], fuse.kwargs = {use_fast_accum = 0.5 : f64}}
 }
+
+// -----
+
+// Bad input: more matrices than ends.
+module attributes {fuse.device = "cuda:0"} {
+  func.func @main(%x: tensor<192x64xbf16>, %w: tensor<4x64x96xbf16>, %o: tensor<3xi32>) -> tensor<192x96xbf16> {
+    // expected-error@+1 {{choose-libraries: expected the ends of segments to be 4 x i32, got 3 x i32}}
+    %y = call @fewer(%x, %w, %o) : (tensor<192x64xbf16>, tensor<4x64x96xbf16>, tensor<3xi32>) -> tensor<192x96xbf16>
+    return %y : tensor<192x96xbf16>
+  }
+  func.func private @fewer(tensor<192x64xbf16>, tensor<4x64x96xbf16>, tensor<3xi32>) -> tensor<192x96xbf16> attributes {fuse.extern = "aten._grouped_mm.default", fuse.args = [#fuse.arg<0 : i64>, #fuse.arg<1 : i64>, #fuse.arg<2 : i64>], fuse.kwargs = {}}
+}
+
+// -----
+
+// Bad input: ends of another type than torch takes.
+module attributes {fuse.device = "cuda:0"} {
+  func.func @main(%x: tensor<192x64xbf16>, %w: tensor<4x64x96xbf16>, %o: tensor<4xi64>) -> tensor<192x96xbf16> {
+    // expected-error@+1 {{choose-libraries: expected the ends of segments to be 4 x i32, got 4 x i64}}
+    %y = call @wide(%x, %w, %o) : (tensor<192x64xbf16>, tensor<4x64x96xbf16>, tensor<4xi64>) -> tensor<192x96xbf16>
+    return %y : tensor<192x96xbf16>
+  }
+  func.func private @wide(tensor<192x64xbf16>, tensor<4x64x96xbf16>, tensor<4xi64>) -> tensor<192x96xbf16> attributes {fuse.extern = "aten._grouped_mm.default", fuse.args = [#fuse.arg<0 : i64>, #fuse.arg<1 : i64>, #fuse.arg<2 : i64>], fuse.kwargs = {}}
+}

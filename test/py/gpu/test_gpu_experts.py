@@ -1,0 +1,48 @@
+"""Layers of experts on a CUDA device, with products that are kernels, against float64."""
+
+import pytest
+import torch
+from compiling import check
+from expert_layers import drawn, gated, grouped, joined, layer, summed
+
+pytestmark = [pytest.mark.gpu, pytest.mark.usefixtures("fresh_dynamo")]
+
+UP = ("x", "rows", "w1", "w3", "offs")
+
+
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize(("experts", "top"), [(8, 2), (64, 8), (5, 1)])
+def test_a_layer_of_experts(experts: int, top: int, seed: int) -> None:
+    given = drawn(500, top, experts, 256, 384, seed=seed, device="cuda")
+    compiled = check(layer, *given.values(), products="generated")
+    assert compiled.graphs[0].externs == 0
+
+
+@pytest.mark.parametrize("products", ["generated", "auto"])
+def test_parts_of_a_layer(products: str) -> None:
+    given = drawn(4096, 2, 8, 1024, 512, seed=1, device="cuda")
+    check(gated, *[given[name] for name in UP], products=products)
+    h = gated(*[given[name] for name in UP])
+    check(joined, h, *[given[name] for name in ("w2", "offs", "scale", "inverse")], products=products)
+
+
+@pytest.mark.parametrize("rows", [2, 3, 17, 64, 1000])
+def test_few_rows_for_many_experts(rows: int) -> None:
+    given = drawn(rows, 1, 64, 512, 256, seed=rows, device="cuda")
+    check(grouped, given["x"], given["w1"], given["offs"], products="generated")
+
+
+def test_other_counts_need_no_other_program() -> None:
+    given = drawn(1000, 2, 8, 256, 384, seed=8, device="cuda")
+    compiled = check(layer, *given.values(), products="generated")
+    for seed in range(9, 16):
+        other = drawn(1000, 2, 8, 256, 384, seed=seed, device="cuda")
+        torch.testing.assert_close(compiled(*other.values()), layer(*other.values()), rtol=0.05, atol=0.05)
+    assert len(compiled.graphs) == 1
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_sums_of_segments(seed: int) -> None:
+    given = drawn(3000, 1, 8, 256, 384, seed=seed, device="cuda")
+    g = torch.randn(3000, 384, device="cuda").to(torch.bfloat16)
+    check(summed, given["x"], g, given["offs"], products="generated")

@@ -1,0 +1,98 @@
+"""Products of rows in segments through the backend: layers of experts, run by the interpreter."""
+
+import pytest
+import torch
+from compiling import check, with_exact_gradients
+from expert_layers import drawn, gated, grouped, joined, layer, summed
+
+pytestmark = pytest.mark.usefixtures("fresh_dynamo")
+
+GENERATED = {"products": "generated", "interpret_level": "planned"}
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_layer_of_experts(seed: int) -> None:
+    given = drawn(40, 2, 8, 32, 48, seed=seed)
+    compiled = check(layer, *given.values(), **GENERATED)
+    assert compiled.graphs[0].externs == 0
+
+
+def test_rows_are_taken_and_gated_in_one_kernel() -> None:
+    given = drawn(40, 2, 8, 32, 48, seed=5)
+    taken = [given[name] for name in ("x", "rows", "w1", "w3", "offs")]
+    compiled = check(gated, *taken, **GENERATED)
+    assert (compiled.graphs[0].externs, compiled.graphs[0].launches_after) == (0, 1)
+
+
+def test_what_reads_the_rows_of_each_token() -> None:
+    given = drawn(40, 8, 8, 32, 48, seed=6)
+    h = gated(*[given[name] for name in ("x", "rows", "w1", "w3", "offs")])
+    check(joined, h, *[given[name] for name in ("w2", "offs", "scale", "inverse")], **GENERATED)
+
+
+@pytest.mark.parametrize(("rows", "experts"), [(3, 2), (2, 4), (16, 64), (200, 5)])
+def test_any_numbers_of_rows_and_experts(rows: int, experts: int) -> None:
+    given = drawn(rows, 1, experts, 32, 48, seed=rows)
+    compiled = check(grouped, given["x"], given["w1"], given["offs"], **GENERATED)
+    assert compiled.graphs[0].externs == 0
+
+
+def test_weights_that_lie_across() -> None:
+    """As modules have them: a row for each output."""
+    given = drawn(40, 2, 8, 32, 48, seed=7)
+    w = given["w1"].transpose(1, 2).contiguous()
+
+    def turned(x: torch.Tensor, w: torch.Tensor, offs: torch.Tensor) -> torch.Tensor:
+        return grouped(x, w.transpose(1, 2), offs)
+
+    x = given["x"][given["rows"]]
+    compiled = check(turned, x, w, given["offs"], **GENERATED)
+    assert compiled.graphs[0].externs == 0
+
+
+def test_other_counts_need_no_other_program() -> None:
+    given = drawn(40, 2, 8, 32, 48, seed=8)
+    compiled = check(layer, *given.values(), **GENERATED)
+    for seed in (9, 10, 11):
+        other = drawn(40, 2, 8, 32, 48, seed=seed)
+        torch.testing.assert_close(compiled(*other.values()), layer(*other.values()), rtol=0.05, atol=0.05)
+    assert len(compiled.graphs) == 1
+
+
+@pytest.mark.parametrize("offs", [[3, 2, 9, 80], [3, 4, 9, 81], [-1, 4, 9, 80]])
+@pytest.mark.parametrize("level", ["scheduled", "planned"])
+def test_ends_that_decrease_or_pass_the_last_row(offs: list[int], level: str) -> None:
+    given = drawn(40, 2, 4, 32, 48, seed=12)
+    x = given["x"][given["rows"]]
+    compiled = check(grouped, x, given["w1"], given["offs"], products="generated", interpret_level=level)
+    with pytest.raises(
+        (IndexError, RuntimeError), match="the ends of segments decrease, or pass the last row"
+    ):
+        compiled(x, given["w1"], torch.tensor(offs, dtype=torch.int32))
+
+
+def test_one_row_is_the_librarys() -> None:
+    given = drawn(1, 1, 4, 32, 48, seed=13)
+    compiled = check(grouped, given["x"], given["w1"], given["offs"], **GENERATED)
+    assert compiled.graphs[0].externs == 1
+
+
+@pytest.mark.parametrize("experts", [2, 5])
+@pytest.mark.parametrize("seed", range(3))
+def test_sums_of_segments(experts: int, seed: int) -> None:
+    """The loop over what is summed goes through the segment alone."""
+    given = drawn(400, 1, experts, 32, 48, seed=seed)
+    g = torch.randn(400, 48, generator=torch.Generator().manual_seed(seed)).to(torch.bfloat16)
+    compiled = check(summed, given["x"], g, given["offs"], **GENERATED)
+    assert compiled.graphs[0].externs == 0
+    assert "arith.divsi" in str(compiled.graphs[0].module).partition("scf.for")[0]
+
+
+def test_gradients_of_a_product() -> None:
+    given = drawn(40, 2, 4, 32, 48, seed=14)
+    x = given["x"][given["rows"]].requires_grad_()
+    w = given["w1"].requires_grad_()
+    scale = torch.randn(80, 48).to(torch.bfloat16)
+    offs = given["offs"]
+    compiled = with_exact_gradients(lambda x, w: grouped(x, w, offs) * scale.to(x.dtype), [x, w], GENERATED)
+    assert [graph.externs for graph in compiled.graphs] == [0, 0]
