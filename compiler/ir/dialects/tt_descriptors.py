@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ...mlir import ext, ir
+from .tt_arity import add_arities
 from .tt_rules import descriptor_block, descriptor_rows, make_descriptor, verified
 from .tt_types import TT
 
@@ -15,6 +16,7 @@ Operand, Result = ext.Operand, ext.Result
 I32, I64 = ir.IntegerType[32], ir.IntegerType[64]
 
 #: Values of ``kind`` of ``tt.descriptor_reduce``.
+
 DESCRIPTOR_REDUCE = {"add": 1, "min": 2, "max": 3, "inc": 4, "dec": 5, "and": 6, "or": 7, "xor": 8}
 
 
@@ -31,68 +33,12 @@ class MakeTensorDescriptor(TT.Operation, name="make_tensor_descriptor", traits=[
     verify_invariants = verified(make_descriptor)
 
 
-class MakeTensorDescriptor2(TT.Operation, name="make_tensor_descriptor_2", traits=[ext.Pure]):
-    """``tt.make_tensor_descriptor`` of two axes.  The last stride is 1."""
-
-    base: Operand[Any]
-    size0: Operand[I32]
-    size1: Operand[I32]
-    stride0: Operand[I64]
-    stride1: Operand[I64]
-    padding: ir.IntegerAttr
-    result: Result[Any]
-    verify_invariants = verified(make_descriptor)
-
-
-class MakeTensorDescriptor3(TT.Operation, name="make_tensor_descriptor_3", traits=[ext.Pure]):
-    """``tt.make_tensor_descriptor`` of three axes.  The last stride is 1."""
-
-    base: Operand[Any]
-    size0: Operand[I32]
-    size1: Operand[I32]
-    size2: Operand[I32]
-    stride0: Operand[I64]
-    stride1: Operand[I64]
-    stride2: Operand[I64]
-    padding: ir.IntegerAttr
-    result: Result[Any]
-    verify_invariants = verified(make_descriptor)
-
-
-class MakeTensorDescriptor4(TT.Operation, name="make_tensor_descriptor_4", traits=[ext.Pure]):
-    """``tt.make_tensor_descriptor`` of four axes.  The last stride is 1."""
-
-    base: Operand[Any]
-    size0: Operand[I32]
-    size1: Operand[I32]
-    size2: Operand[I32]
-    size3: Operand[I32]
-    stride0: Operand[I64]
-    stride1: Operand[I64]
-    stride2: Operand[I64]
-    stride3: Operand[I64]
-    padding: ir.IntegerAttr
-    result: Result[Any]
-    verify_invariants = verified(make_descriptor)
-
-
-class MakeTensorDescriptor5(TT.Operation, name="make_tensor_descriptor_5", traits=[ext.Pure]):
-    """``tt.make_tensor_descriptor`` of five axes.  The last stride is 1."""
-
-    base: Operand[Any]
-    size0: Operand[I32]
-    size1: Operand[I32]
-    size2: Operand[I32]
-    size3: Operand[I32]
-    size4: Operand[I32]
-    stride0: Operand[I64]
-    stride1: Operand[I64]
-    stride2: Operand[I64]
-    stride3: Operand[I64]
-    stride4: Operand[I64]
-    padding: ir.IntegerAttr
-    result: Result[Any]
-    verify_invariants = verified(make_descriptor)
+add_arities(
+    MakeTensorDescriptor,
+    "``tt.make_tensor_descriptor`` of {} axes.  The last stride is 1.",
+    "size",
+    "stride",
+)
 
 
 class DescriptorLoad(TT.Operation, name="descriptor_load"):

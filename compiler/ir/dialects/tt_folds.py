@@ -8,6 +8,7 @@
 from typing import Any
 
 from ...mlir import ext, ir
+from .tt_arity import add_arities
 from .tt_rules import reduced, scanned, verified
 from .tt_types import TT
 
@@ -24,64 +25,7 @@ class Reduce(TT.Operation, name="reduce", traits=[ext.Pure]):
     verify_invariants = verified(reduced)
 
 
-class Reduce2(TT.Operation, name="reduce_2", traits=[ext.Pure]):
-    """``tt.reduce`` of two tiles at once."""
-
-    src0: Operand[Any]
-    src1: Operand[Any]
-    axis: ir.IntegerAttr
-    body: ir.Region
-    result0: Result[Any]
-    result1: Result[Any]
-    verify_invariants = verified(reduced)
-
-
-class Reduce3(TT.Operation, name="reduce_3", traits=[ext.Pure]):
-    """``tt.reduce`` of three tiles at once."""
-
-    src0: Operand[Any]
-    src1: Operand[Any]
-    src2: Operand[Any]
-    axis: ir.IntegerAttr
-    body: ir.Region
-    result0: Result[Any]
-    result1: Result[Any]
-    result2: Result[Any]
-    verify_invariants = verified(reduced)
-
-
-class Reduce4(TT.Operation, name="reduce_4", traits=[ext.Pure]):
-    """``tt.reduce`` of four tiles at once."""
-
-    src0: Operand[Any]
-    src1: Operand[Any]
-    src2: Operand[Any]
-    src3: Operand[Any]
-    axis: ir.IntegerAttr
-    body: ir.Region
-    result0: Result[Any]
-    result1: Result[Any]
-    result2: Result[Any]
-    result3: Result[Any]
-    verify_invariants = verified(reduced)
-
-
-class Reduce5(TT.Operation, name="reduce_5", traits=[ext.Pure]):
-    """``tt.reduce`` of five tiles at once."""
-
-    src0: Operand[Any]
-    src1: Operand[Any]
-    src2: Operand[Any]
-    src3: Operand[Any]
-    src4: Operand[Any]
-    axis: ir.IntegerAttr
-    body: ir.Region
-    result0: Result[Any]
-    result1: Result[Any]
-    result2: Result[Any]
-    result3: Result[Any]
-    result4: Result[Any]
-    verify_invariants = verified(reduced)
+add_arities(Reduce, "``tt.reduce`` of {} tiles at once.", "src", "result")
 
 
 class ReduceReturn(TT.Operation, name="reduce_return", traits=[ir.IsTerminatorTrait]):
@@ -90,38 +34,7 @@ class ReduceReturn(TT.Operation, name="reduce_return", traits=[ir.IsTerminatorTr
     value: Operand[Any]
 
 
-class ReduceReturn2(TT.Operation, name="reduce_return_2", traits=[ir.IsTerminatorTrait]):
-    """Results of a combiner of two tiles."""
-
-    value0: Operand[Any]
-    value1: Operand[Any]
-
-
-class ReduceReturn3(TT.Operation, name="reduce_return_3", traits=[ir.IsTerminatorTrait]):
-    """Results of a combiner of three tiles."""
-
-    value0: Operand[Any]
-    value1: Operand[Any]
-    value2: Operand[Any]
-
-
-class ReduceReturn4(TT.Operation, name="reduce_return_4", traits=[ir.IsTerminatorTrait]):
-    """Results of a combiner of four tiles."""
-
-    value0: Operand[Any]
-    value1: Operand[Any]
-    value2: Operand[Any]
-    value3: Operand[Any]
-
-
-class ReduceReturn5(TT.Operation, name="reduce_return_5", traits=[ir.IsTerminatorTrait]):
-    """Results of a combiner of five tiles."""
-
-    value0: Operand[Any]
-    value1: Operand[Any]
-    value2: Operand[Any]
-    value3: Operand[Any]
-    value4: Operand[Any]
+add_arities(ReduceReturn, "Results of a combiner of {} tiles.", "value")
 
 
 class Scan(TT.Operation, name="scan", traits=[ext.Pure]):
@@ -135,68 +48,7 @@ class Scan(TT.Operation, name="scan", traits=[ext.Pure]):
     verify_invariants = verified(scanned)
 
 
-class Scan2(TT.Operation, name="scan_2", traits=[ext.Pure]):
-    """``tt.scan`` of two tiles at once."""
-
-    src0: Operand[Any]
-    src1: Operand[Any]
-    axis: ir.IntegerAttr
-    reverse: Any
-    body: ir.Region
-    result0: Result[Any]
-    result1: Result[Any]
-    verify_invariants = verified(scanned)
-
-
-class Scan3(TT.Operation, name="scan_3", traits=[ext.Pure]):
-    """``tt.scan`` of three tiles at once."""
-
-    src0: Operand[Any]
-    src1: Operand[Any]
-    src2: Operand[Any]
-    axis: ir.IntegerAttr
-    reverse: Any
-    body: ir.Region
-    result0: Result[Any]
-    result1: Result[Any]
-    result2: Result[Any]
-    verify_invariants = verified(scanned)
-
-
-class Scan4(TT.Operation, name="scan_4", traits=[ext.Pure]):
-    """``tt.scan`` of four tiles at once."""
-
-    src0: Operand[Any]
-    src1: Operand[Any]
-    src2: Operand[Any]
-    src3: Operand[Any]
-    axis: ir.IntegerAttr
-    reverse: Any
-    body: ir.Region
-    result0: Result[Any]
-    result1: Result[Any]
-    result2: Result[Any]
-    result3: Result[Any]
-    verify_invariants = verified(scanned)
-
-
-class Scan5(TT.Operation, name="scan_5", traits=[ext.Pure]):
-    """``tt.scan`` of five tiles at once."""
-
-    src0: Operand[Any]
-    src1: Operand[Any]
-    src2: Operand[Any]
-    src3: Operand[Any]
-    src4: Operand[Any]
-    axis: ir.IntegerAttr
-    reverse: Any
-    body: ir.Region
-    result0: Result[Any]
-    result1: Result[Any]
-    result2: Result[Any]
-    result3: Result[Any]
-    result4: Result[Any]
-    verify_invariants = verified(scanned)
+add_arities(Scan, "``tt.scan`` of {} tiles at once.", "src", "result")
 
 
 class ScanReturn(TT.Operation, name="scan_return", traits=[ir.IsTerminatorTrait]):
@@ -205,35 +57,4 @@ class ScanReturn(TT.Operation, name="scan_return", traits=[ir.IsTerminatorTrait]
     value: Operand[Any]
 
 
-class ScanReturn2(TT.Operation, name="scan_return_2", traits=[ir.IsTerminatorTrait]):
-    """Results of a combiner of two tiles."""
-
-    value0: Operand[Any]
-    value1: Operand[Any]
-
-
-class ScanReturn3(TT.Operation, name="scan_return_3", traits=[ir.IsTerminatorTrait]):
-    """Results of a combiner of three tiles."""
-
-    value0: Operand[Any]
-    value1: Operand[Any]
-    value2: Operand[Any]
-
-
-class ScanReturn4(TT.Operation, name="scan_return_4", traits=[ir.IsTerminatorTrait]):
-    """Results of a combiner of four tiles."""
-
-    value0: Operand[Any]
-    value1: Operand[Any]
-    value2: Operand[Any]
-    value3: Operand[Any]
-
-
-class ScanReturn5(TT.Operation, name="scan_return_5", traits=[ir.IsTerminatorTrait]):
-    """Results of a combiner of five tiles."""
-
-    value0: Operand[Any]
-    value1: Operand[Any]
-    value2: Operand[Any]
-    value3: Operand[Any]
-    value4: Operand[Any]
+add_arities(ScanReturn, "Results of a combiner of {} tiles.", "value")
