@@ -19,9 +19,14 @@ _COLUMNS = 8
 _MANY, _FEW = (2, 32), (4, 16)
 #: Bytes of a row of weights that a slice takes in a step, and stages of the loop.
 STEP_BYTES, _STAGES = 128, 4
+#: Bytes of a word of up to eight weights.  A step of more than 16 rows of them takes all registers.
+_WORD = 4
 #: As above, of weights with a scale for each group: rows of weights, bytes of a row that a step takes, warps,
 #: and stages.
 _MANY_GROUPS, _FEW_GROUPS = (32, 128, 2, 4), (16, 512, 8, 3)
+#: Bytes of a group, below which 32 rows of weights go through shared memory once more (9.2 instructions a
+#: weight of 4 bits; 16 rows take 3.5).
+_SHORT_GROUP = 32
 #: Threads of a warp.
 _THREADS = 32
 
@@ -48,6 +53,8 @@ def few_row_blocks(
     multiple of two steps: 896 (seven steps) or 784 (no whole number of them) weights of one byte.
     """
     slices, rows = _MANY if outputs // _MANY[1] >= hardware.full_grid else _FEW
+    if element_bytes == _WORD:
+        rows = _FEW[1]
     step = STEP_BYTES // element_bytes
     while slices > 1 and summed % (slices * step):
         slices //= 2
@@ -86,6 +93,7 @@ def group_blocks(
     while groups % at_once:
         at_once //= 2
     warps = min(warps, at_once)
-    while moved and rows > _FEW_GROUPS[0] and rows * at_once >= _THREADS * warps:
+    short = group_bytes < _SHORT_GROUP
+    while (moved or short) and rows > _FEW_GROUPS[0] and rows * at_once >= _THREADS * warps:
         rows //= 2
     return GroupBlocks(at_once, rows, max(_COLUMNS, ceil_power(few)), warps, stages)

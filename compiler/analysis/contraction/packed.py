@@ -14,8 +14,9 @@ from ..kernel.shape import KernelShape
 
 #: Most values that a weight is made of, one after the other.
 _MOST_VALUES = 256
-#: Types of what numbers are packed in, bytes and the words of GPTQ, and the most numbers in one of them.
-MOST_PARTS = {"i8": 4, "i32": 8}
+#: Types of what numbers are packed in, bytes and the words of GPTQ, and the most numbers in one of them.  A
+#: float of 8 bits is a byte of one number, which takes two instructions to be widened to 16 bits.
+MOST_PARTS = {"i8": 4, "i32": 8, "f8E4M3FN": 1, "f8E5M2": 1}
 #: Entries of a table that the lanes of a warp hold.
 MOST_ENTRIES = 32
 #: Bytes, or words, of a group of weights that share a scale.

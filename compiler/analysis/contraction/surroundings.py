@@ -131,7 +131,9 @@ class Surroundings:
             call += called
             launches += again
             made_slots = sum(map(self.slots, made))
-            if made and any(map(self._is_reduced, sources)):  # the reduction makes the operand
+            roles = [r for r in _FACTORS if product.values[r] == operand]
+            packs = bool(made and roles) and self._is_packed(operand, made, sources)
+            if made and not packs and any(map(self._is_reduced, sources)):  # the reduction makes the operand
                 reduced |= made_slots > _CASTS
                 made = []
             if not made:
@@ -140,13 +142,12 @@ class Surroundings:
             read = sum(map(self.bytes_of, sources))
             fused += read + (size if self.keeps(root_of(operand)) else 0)
             front += read + size
-            roles = [r for r in _FACTORS if product.values[r] == operand]
             if roles:
                 border = math.gcd(border, *(self._border(m, product, operand) for m in made))
             slots.update(dict.fromkeys(roles, made_slots))
             launches += 1
             widened |= bool(roles) and read < size
-            if roles and self._is_packed(operand, made, sources):
+            if packs:
                 packed, across = True, self._is_across(operand, sources)
         readers = [self.joins(user) for user in users_of(product.result)]
         behind = self._behind(product.result, not all(readers)) if any(readers) else None

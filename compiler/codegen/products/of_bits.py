@@ -41,6 +41,9 @@ def narrowed(builder: TileBuilder, value: ir.Value, element: ir.Type) -> ir.Valu
     """A tile of f32 that is made of bits, or of bits minus a tile of integers, in a type of 16 bits that has
     these numbers; None of others.
     """
+    words = defining_op(value, arith.SIToFPOp)
+    if words is not None and defining_op(words.operands[0], arith.SubIOp) is not None:
+        return converted(builder, words.operands[0], True, element)
     difference = defining_op(value, arith.SubFOp)
     known = bits_made(value if difference is None else difference.operands[0])
     if known is None or known[1].element != "f32" or str(element) not in nvidia.TYPES_OF_BITS:
@@ -57,13 +60,15 @@ def _minus_tile(
     builder: TileBuilder, source: ir.Value, how: nvidia.BitsText, less: ir.Value
 ) -> ir.Value | None:
     """Bits of ``source`` minus a tile of integers, or of floats that are integers; None where the type of
-    ``how`` does not hold what that takes, or all of ``source`` has its own.
+    ``how`` does not hold what that takes, or each byte of ``source`` has its own.  A word may have: it holds
+    several numbers.
     """
     bounds, most = integer_bounds(less), how.most_less
     shared = defining_op(less, tt.Broadcast)
-    if bounds is None or shared is None or max(-bounds[0], bounds[1]) > most or how.element == "f32":
+    own = shared is None and not isinstance(how, nvidia.WordsText)
+    if bounds is None or own or max(-bounds[0], bounds[1]) > most or how.element == "f32":
         return None
-    less = shared.operands[0]
+    less = less if shared is None else shared.operands[0]
     if not isinstance(tt.element_of(less.type), ir.FloatType):
         less = builder.elementwise("arith.sitofp", [less], ir.F32Type.get())
     added = builder.elementwise("arith.subf", [builder.fill(-float(how.power), less), less])

@@ -140,3 +140,89 @@ module attributes {fuse.device = "cpu"} {
     return %r : tensor<2x1024xf32>
   }
 }
+
+// -----
+
+// Differences that are made float32 first, and then float16.
+// CHECK-LABEL: @half
+// CHECK: scf.for
+// CHECK-COUNT-8: lop3.b32 bits, bits, 0x000F000F, 0x64006400, 0xEA; {{.*}}fma.rn.f16x2 $0, bits, one, $3; }"
+module attributes {fuse.device = "cpu"} {
+  func.func @main(%x: tensor<2x512xf16>, %w: tensor<64x1024xi32>, %s: tensor<4x1024xf16>, %z: tensor<4x128xi32>) -> tensor<2x1024xf32> {
+    %o = "fuse.empty"() {syms = []} : () -> tensor<2x1024xf32>
+    %y = call @half(%x, %w, %s, %z, %o) : (tensor<2x512xf16>, tensor<64x1024xi32>, tensor<4x1024xf16>, tensor<4x128xi32>, tensor<2x1024xf32>) -> tensor<2x1024xf32>
+    return %y : tensor<2x1024xf32>
+  }
+  func.func private @half(%x: tensor<2x512xf16>, %w: tensor<64x1024xi32>, %s: tensor<4x1024xf16>, %z: tensor<4x128xi32>, %o: tensor<2x1024xf32>) -> tensor<2x1024xf32>
+      attributes {fuse.kernel, fuse.dims = {d0 = "2", d1 = "128", d2 = "8", d3 = "4", d4 = "128"}, fuse.ties = array<i64: 4>} {
+    %true = arith.constant true
+    %none = arith.constant 0 : i32
+    %zero = arith.constant 0.0 : f16
+    %low = arith.constant 15 : i32
+    %b = "fuse.load"(%w, %true, %none) {at = ["d3*16 + d4 floordiv 8", "d1*8 + d2"]} : (tensor<64x1024xi32>, i1, i32) -> i32
+    %i = "fuse.index"() {expr = "(d4 mod 8)*4"} : () -> i64
+    %by = arith.trunci %i : i64 to i32
+    %h = arith.shrsi %b, %by : i32
+    %n = arith.andi %h, %low : i32
+    %c = "fuse.load"(%z, %true, %none) {at = ["d3", "d1"]} : (tensor<4x128xi32>, i1, i32) -> i32
+    %j = "fuse.index"() {expr = "d2*4"} : () -> i64
+    %of = arith.trunci %j : i64 to i32
+    %k = arith.shrsi %c, %of : i32
+    %l = arith.andi %k, %low : i32
+    %m = arith.subi %n, %l : i32
+    %e = arith.sitofp %m : i32 to f32
+    %v = arith.truncf %e {fuse.implicit} : f32 to f16
+    %vw = arith.extf %v : f16 to f32
+    %g = "fuse.load"(%s, %true, %zero) {at = ["d3", "d1*8 + d2"]} : (tensor<4x1024xf16>, i1, f16) -> f16
+    %gw = arith.extf %g : f16 to f32
+    %p = arith.mulf %vw, %gw : f32
+    %q = arith.truncf %p {fuse.implicit} : f32 to f16
+    %a = "fuse.load"(%x, %true, %zero) {at = ["d0", "d3*128 + d4"]} : (tensor<2x512xf16>, i1, f16) -> f16
+    %y = "fuse.dot"(%a, %q) {over = ["d3", "d4"]} : (f16, f16) -> f32
+    %r = "fuse.store"(%o, %y, %true) {at = ["d0", "d1*8 + d2"], mode = "set"} : (tensor<2x1024xf32>, f32, i1) -> tensor<2x1024xf32>
+    return %r : tensor<2x1024xf32>
+  }
+}
+
+// -----
+
+// Groups of 8 words: each word of a step has its own zero point, which its eight numbers share.
+// CHECK-LABEL: @own
+// CHECK: scf.for
+// CHECK-COUNT-8: fma.rn.bf16x2 $0, bits, one, $3; }"
+// CHECK-NOT: arith.sitofp{{.*}}xbf16>
+module attributes {fuse.device = "cpu"} {
+  func.func @main(%x: tensor<2x512xbf16>, %w: tensor<64x1024xi32>, %s: tensor<8x1024xbf16>, %z: tensor<8x128xi32>) -> tensor<2x1024xf32> {
+    %o = "fuse.empty"() {syms = []} : () -> tensor<2x1024xf32>
+    %y = call @own(%x, %w, %s, %z, %o) : (tensor<2x512xbf16>, tensor<64x1024xi32>, tensor<8x1024xbf16>, tensor<8x128xi32>, tensor<2x1024xf32>) -> tensor<2x1024xf32>
+    return %y : tensor<2x1024xf32>
+  }
+  func.func private @own(%x: tensor<2x512xbf16>, %w: tensor<64x1024xi32>, %s: tensor<8x1024xbf16>, %z: tensor<8x128xi32>, %o: tensor<2x1024xf32>) -> tensor<2x1024xf32>
+      attributes {fuse.kernel, fuse.dims = {d0 = "2", d1 = "128", d2 = "8", d3 = "8", d4 = "64"}, fuse.ties = array<i64: 4>} {
+    %true = arith.constant true
+    %none = arith.constant 0 : i32
+    %zero = arith.constant 0.0 : bf16
+    %low = arith.constant 15 : i32
+    %b = "fuse.load"(%w, %true, %none) {at = ["d3*8 + d4 floordiv 8", "d1*8 + d2"]} : (tensor<64x1024xi32>, i1, i32) -> i32
+    %i = "fuse.index"() {expr = "(d4 mod 8)*4"} : () -> i64
+    %by = arith.trunci %i : i64 to i32
+    %h = arith.shrsi %b, %by : i32
+    %n = arith.andi %h, %low : i32
+    %c = "fuse.load"(%z, %true, %none) {at = ["d3", "d1"]} : (tensor<8x128xi32>, i1, i32) -> i32
+    %j = "fuse.index"() {expr = "d2*4"} : () -> i64
+    %of = arith.trunci %j : i64 to i32
+    %k = arith.shrsi %c, %of : i32
+    %l = arith.andi %k, %low : i32
+    %m = arith.subi %n, %l : i32
+    %v = arith.sitofp %m : i32 to bf16
+    %vw = arith.extf %v : bf16 to f32
+    %g = "fuse.load"(%s, %true, %zero) {at = ["d3", "d1*8 + d2"]} : (tensor<8x1024xbf16>, i1, bf16) -> bf16
+    %gw = arith.extf %g : bf16 to f32
+    %p = arith.mulf %vw, %gw : f32
+    %q = arith.truncf %p {fuse.implicit} : f32 to bf16
+    %a = "fuse.load"(%x, %true, %zero) {at = ["d0", "d3*64 + d4"]} : (tensor<2x512xbf16>, i1, bf16) -> bf16
+    %y = "fuse.dot"(%a, %q) {over = ["d3", "d4"]} : (bf16, bf16) -> f32
+    %r = "fuse.store"(%o, %y, %true) {at = ["d0", "d1*8 + d2"], mode = "set"} : (tensor<2x1024xf32>, f32, i1) -> tensor<2x1024xf32>
+    return %r : tensor<2x1024xf32>
+  }
+}

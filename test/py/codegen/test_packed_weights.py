@@ -127,6 +127,14 @@ def numbers(case: str) -> list[Tensor]:
         case "words across":
             w, zero = (torch.randint(-(2**31), 2**31, size).int() for size in ((64, 1032), (4, 129)))
             return [x, w, torch.rand(4, 1032).bfloat16(), zero]
+        case "short groups":
+            return [x, packed, torch.rand(1030, 16).bfloat16()]
+        case "floats of 8 bits":
+            return [x[:, :256], torch.randn(1030, 256).to(torch.float8_e4m3fn), scale]
+        case "half words across" | "short groups of words across":
+            w, zero = (torch.randint(-(2**31), 2**31, size).int() for size in ((64, 1032), (8, 129)))
+            groups = 8 if "short" in case else 4
+            return [x.half(), w, torch.rand(groups, 1032).half(), zero[:groups].contiguous()]
         case "table":
             return [x, packed, torch.rand(1030, 8), torch.randn(16)]
         case "a table of words":
@@ -155,6 +163,10 @@ CASES: dict[str, Callable[..., Tensor]] = {
     "words": words,
     "words across": words_across,
     "words, gate": words_gated,
+    "short groups": four_bits,
+    "floats of 8 bits": bytes_in_groups,
+    "half words across": words_across,
+    "short groups of words across": words_across,
     "table": by_table,
     "narrow table": by_narrow_table,
     "table of four": by_table_of_quarters,
@@ -181,6 +193,25 @@ def test_numbers(case: str) -> None:
     wanted = function(*(v.double() if v.is_floating_point() else v for v in inputs))
     enough = 1 + 2**-16 if case in ROUNDED else 1
     assert wrong_by(got, wanted) <= enough * wrong_by(function(*inputs), wanted)
+
+
+@pytest.mark.parametrize("rows", [1, 4, 16])
+@pytest.mark.parametrize("dtype", [torch.float8_e4m3fn, torch.float8_e5m2])
+def test_floats_of_8_bits(rows: int, dtype: torch.dtype) -> None:
+    """All of them, with a scale for each row of weights."""
+
+    def scaled(x: Tensor, w: Tensor, scale: Tensor) -> Tensor:
+        return F.linear(x, w.to(x.dtype)) * scale
+
+    x, scale = torch.randn(rows, 256).bfloat16(), torch.rand(1056).bfloat16()
+    w = torch.arange(256, dtype=torch.uint8).view(dtype).expand(1056, -1).clone()
+    w[32:].view(torch.uint8).clamp_(max=119)  # the others have no NaN and no infinity
+    compiled = Compiled(scaled, OPTIONS, None)
+    got, wanted = compiled(x, w, scale), scaled(x.double(), w, scale.double())
+    assert compiled.graphs[0].externs == 0 and '"tt.dot"' in str(compiled.graphs[0].module)
+    assert torch.equal(got.isnan(), wanted.isnan())
+    finite = wanted.isfinite()
+    assert wrong_by(got[finite], wanted[finite]) <= wrong_by(scaled(x, w, scale)[finite], wanted[finite])
 
 
 def test_roundings_of_eager() -> None:
