@@ -14,6 +14,7 @@ from ...compiler.ir.kernel import kernel_facts, string, strings
 from ...compiler.mlir import arith, ir
 from ..analysis_manager import Analyses, AnalysisManager
 from ..base.kernels import adding_dims, keep_dims, kernel_body, text_list
+from ..base.new_ops import NewOps
 from ..base.program import Program
 from ..pass_base import AnalysisPass
 from .float_ranges import FloatRanges
@@ -97,11 +98,7 @@ class _Ranges:
             answer = self.answer(op)
             if answer is not None:
                 result = op.results[0]
-                value = {"value": ir.BoolAttr.get(answer)}
-                constant = ir.Operation.create(
-                    "arith.constant", [result.type], [], value, loc=op.location, ip=ir.InsertionPoint(op)
-                )
-                result.replace_all_uses_with(constant.results[0])
+                result.replace_all_uses_with(NewOps(op).constant(result.type, answer))
                 count += 1
         return count
 

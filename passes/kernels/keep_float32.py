@@ -11,6 +11,7 @@ from ...compiler.ir.kernel import string
 from ...compiler.mlir import arith, ir
 from ..analysis_manager import Analyses, AnalysisManager
 from ..base.kernels import WITHOUT_DIMS, kernel_body
+from ..base.new_ops import NewOps
 from ..base.program import Program
 from ..pass_base import AnalysisPass, Numerics
 
@@ -117,10 +118,10 @@ class _Before:
         if all(side is None for side in exact):
             return None
         filled = [
-            _made("arith.extf", wide, [old], choice) if new is None else new
+            NewOps(choice).make("arith.extf", wide, old) if new is None else new
             for old, new in zip(sides, exact, strict=True)
         ]
-        return _made("arith.select", wide, [condition, *filled], choice)
+        return NewOps(choice).make("arith.select", wide, condition, *filled)
 
     def _mark(self, value: ir.Value) -> None:
         """Says of a number that is read as it is now what it was beside its rounding."""
@@ -131,11 +132,4 @@ class _Before:
 
 def _as(value: ir.Value, wide: ir.Type, after: ir.Operation) -> ir.Value:
     """A float in a type that is as wide or wider: float64 of a product in float32."""
-    return value if value.type == wide else _made("arith.extf", wide, [value], after)
-
-
-def _made(name: str, type_: ir.Type, operands: list[ir.Value], before: ir.Operation) -> ir.Value:
-    """The result of a new operation in front of ``before``."""
-    return ir.Operation.create(
-        name, [type_], operands, loc=before.location, ip=ir.InsertionPoint(before)
-    ).results[0]
+    return value if value.type == wide else NewOps(after).make("arith.extf", wide, value)

@@ -8,6 +8,7 @@ from ...compiler.base.remarks import Remarks
 from ...compiler.ir.defining import is_true
 from ...compiler.ir.kernel import index_check, is_kernel, string
 from ...compiler.mlir import ir
+from ..base.new_ops import NewOps
 from ..pass_base import Pass, PassError
 
 
@@ -74,13 +75,9 @@ def _message(op: ir.Operation) -> str:
 
 def _lower(op: ir.Operation) -> None:
     condition, guard = op.operands
-    message, loc, ip = _message(op), op.location, ir.InsertionPoint(op)
+    new = NewOps(op)
     if not is_true(guard):
-        true = ir.BoolAttr.get(True)
-        one = ir.Operation.create("arith.constant", [guard.type], [], {"value": true}, loc=loc, ip=ip)
-        off = ir.Operation.create("arith.xori", [guard.type], [guard, one.results[0]], loc=loc, ip=ip)
-        either = ir.Operation.create("arith.ori", [guard.type], [condition, off.results[0]], loc=loc, ip=ip)
-        condition = either.results[0]
-    attributes = {"msg": ir.StringAttr.get(message), **index_check(op)}
-    ir.Operation.create("cf.assert", [], [condition], attributes, loc=loc, ip=ip)
+        condition = new.make("arith.ori", guard.type, condition, new.negated(guard))
+    attributes = {"msg": ir.StringAttr.get(_message(op)), **index_check(op)}
+    ir.Operation.create("cf.assert", [], [condition], attributes, loc=new.location, ip=new.point)
     op.erase()

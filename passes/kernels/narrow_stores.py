@@ -10,6 +10,7 @@ from ...compiler.ir.kernel import string
 from ...compiler.mlir import arith, ir
 from ..analysis_manager import AnalysisManager
 from ..base.kernels import kernel_body
+from ..base.new_ops import NewOps
 from ..base.program import Program
 from ..pass_base import AnalysisPass
 from .conditions import negates
@@ -66,7 +67,7 @@ def _narrow(store: ir.Operation) -> bool:
         return False
     for new, old, holds in ((*arms, True), (*reversed(arms), False)):
         if _reads_back(store, old, condition, holds):
-            wanted = condition if holds else _not(condition, store)
+            wanted = condition if holds else NewOps(store).negated(condition)
             store.operands[1] = new
             store.operands[2] = _both(guard, wanted, store)
             return True
@@ -96,21 +97,4 @@ def _is_known(value: ir.Value) -> bool:
 
 
 def _both(first: ir.Value, second: ir.Value, before: ir.Operation) -> ir.Value:
-    return second if is_true(first) else _op("arith.andi", [first, second], before)
-
-
-def _not(value: ir.Value, before: ir.Operation) -> ir.Value:
-    true = ir.Operation.create(
-        "arith.constant",
-        [value.type],
-        [],
-        {"value": ir.BoolAttr.get(True)},
-        loc=before.location,
-        ip=ir.InsertionPoint(before),
-    )
-    return _op("arith.xori", [value, true.results[0]], before)
-
-
-def _op(name: str, operands: list[ir.Value], before: ir.Operation) -> ir.Value:
-    ip = ir.InsertionPoint(before)
-    return ir.Operation.create(name, [operands[0].type], operands, loc=before.location, ip=ip).results[0]
+    return second if is_true(first) else NewOps(before).make("arith.andi", first.type, first, second)

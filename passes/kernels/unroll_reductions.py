@@ -18,6 +18,7 @@ from ...compiler.mlir import ir
 from ..analysis_manager import Analyses, AnalysisManager
 from ..base.dots import expand_dot
 from ..base.kernels import copy_at, dims_attribute, forget_tiling, kernel_body
+from ..base.new_ops import NewOps
 from ..base.program import Program
 from ..pass_base import AnalysisPass, Count, Numerics
 
@@ -221,32 +222,26 @@ def _unroll(
     """``from_zero``: a sum of floats begins at 0.0, so that one of negative zeros is 0.0."""
     join = _join(reduction)
     assert join is not None, "may_unroll asked"
-    here = ir.InsertionPoint(reduction)
+    new = NewOps(reduction)
+    here = new.point
     total: ir.Value | None = None
     for point in points:
         value = _at(kernel, reduction.operands[0], point, here, {})
         if total is None:
-            total = _from_zero(reduction, value, here) if from_zero else value
+            total = _from_zero(reduction, value, new) if from_zero else value
             continue
-        total = ir.Operation.create(
-            join, results=[value.type], operands=[total, value], loc=reduction.location, ip=here
-        ).results[0]
+        total = new.make(join, value.type, total, value)
     assert total is not None, "a reduction of no elements is not unrolled"
     reduction.results[0].replace_all_uses_with(total)
     reduction.erase()
 
 
-def _from_zero(reduction: ir.Operation, first: ir.Value, here: ir.InsertionPoint) -> ir.Value:
+def _from_zero(reduction: ir.Operation, first: ir.Value, new: NewOps) -> ir.Value:
     """What joining begins with: the first element, added to 0.0 in a sum of floats."""
-    if _join(reduction) != FOLD_KINDS["sum"].floats:
+    plus = FOLD_KINDS["sum"].floats
+    if _join(reduction) != plus:
         return first
-    zero = ir.Operation.create(
-        "arith.constant", [first.type], attributes={"value": ir.FloatAttr.get(first.type, 0.0)}, ip=here
-    )
-    operands = [first, zero.results[0]]
-    return ir.Operation.create(
-        _join(reduction), [first.type], operands, loc=reduction.location, ip=here
-    ).results[0]
+    return new.make(plus, first.type, first, new.constant(first.type, 0.0))
 
 
 def _unroll_scan(kernel: Kernel, scan: ir.Operation, points: list[dict[str, int]]) -> None:
@@ -254,28 +249,20 @@ def _unroll_scan(kernel: Kernel, scan: ir.Operation, points: list[dict[str, int]
     assert join is not None, "may_unroll_scan asked"
     (dim,) = over(scan)
     reverse = ir.BoolAttr(scan.attributes["reverse"]).value
-    here = ir.InsertionPoint(scan)
-
-    def create(
-        name: str, type_: ir.Type, operands: Sequence[ir.Value], **attributes: ir.Attribute
-    ) -> ir.Value:
-        made = ir.Operation.create(
-            name, results=[type_], operands=operands, attributes=attributes, loc=scan.location, ip=here
-        )
-        return made.results[0]
-
+    new = NewOps(scan)
+    here = new.point
     with scan.context:
         i1, i64 = ir.IntegerType.get_signless(1), ir.IntegerType.get_signless(64)
-        index = create("fuse.index", i64, [], expr=ir.StringAttr.get(dim))
+        index = new.make("fuse.index", i64, expr=ir.StringAttr.get(dim))
         predicate = ir.IntegerAttr.get(i64, _SLE if reverse else _SGE)
         first, *later = reversed(points) if reverse else points
         total = _at(kernel, scan.operands[0], first, here, {})
         for point in later:
             value = _at(kernel, scan.operands[0], point, here, {})
-            place = create("arith.constant", i64, [], value=ir.IntegerAttr.get(i64, point[dim]))
-            reached = create("arith.cmpi", i1, [index, place], predicate=predicate)
-            joined = create(join, value.type, [total, value])
-            total = create("arith.select", value.type, [reached, joined, total])
+            place = new.constant(i64, point[dim])
+            reached = new.make("arith.cmpi", i1, index, place, predicate=predicate)
+            joined = new.make(join, value.type, total, value)
+            total = new.make("arith.select", value.type, reached, joined, total)
     scan.results[0].replace_all_uses_with(total)
     scan.erase()
 
