@@ -1,0 +1,145 @@
+"""Times a decoding step of eight Llama layers: eager, Inductor and this backend, with and without graphs.
+
+``python -m fuse_mlir.bench.decoding_step`` prints device and wall microseconds of a step, beside a copy of as
+many bytes as its weights and caches have, on the current CUDA device; ``--small`` runs a small one, also on a
+CPU.
+"""
+
+import argparse
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor
+from torch.nn import functional as F
+
+import fuse_mlir
+
+from .timing import measure, stopwatch
+
+
+class Sizes(NamedTuple):
+    """Of a step: layers, width, heads of queries and of keys, width between the last two products, and cached
+    keys.
+    """
+
+    layers: int
+    width: int
+    heads: int
+    key_heads: int
+    inner: int
+    cached: int
+
+    @property
+    def head(self) -> int:
+        """Width of a head."""
+        return self.width // self.heads
+
+
+LLAMA, SMALL = Sizes(8, 2048, 32, 8, 8192, 1024), Sizes(1, 256, 4, 2, 512, 64)
+
+
+def _norm(x: Tensor, w: Tensor) -> Tensor:
+    wide = x.float()
+    return (wide * torch.rsqrt(wide.square().mean(-1, keepdim=True) + 1e-5)).to(x.dtype) * w
+
+
+def _turned(x: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
+    low, high = x.chunk(2, -1)
+    return x * cos + torch.cat((-high, low), -1) * sin
+
+
+def layer(
+    x: Tensor,
+    at: Tensor,
+    turns: tuple[Tensor, Tensor],
+    p: Mapping[str, Tensor],
+    cache: tuple[Tensor, Tensor],
+    sizes: Sizes,
+) -> Tensor:
+    """One layer for the token x[1, 1, width] at a position: writes its key and value into the cache."""
+    y = _norm(x, p["first"])
+    q, k, v = (F.linear(y, p[name]).view(1, 1, -1, sizes.head).transpose(1, 2) for name in "qkv")
+    cache[0].index_copy_(2, at, _turned(k, *turns))
+    cache[1].index_copy_(2, at, v)
+    mask = (torch.arange(sizes.cached, device=x.device) <= at)[None, None, None]
+    q = _turned(q, *turns)
+    o = F.scaled_dot_product_attention(q, cache[0], cache[1], attn_mask=mask, enable_gqa=True)
+    x = x + F.linear(o.transpose(1, 2).reshape(1, 1, -1), p["o"])
+    y = _norm(x, p["second"])
+    return x + F.linear(F.silu(F.linear(y, p["gate"])) * F.linear(y, p["up"]), p["down"])
+
+
+def new(sizes: Sizes, device: torch.device) -> tuple[Callable[..., Tensor], tuple[Any, ...]]:
+    """A step, and its arguments: the token, its position, tables of cosines and sines, weights and caches."""
+    torch.manual_seed(0)
+
+    def normal(*shape: int) -> Tensor:
+        return (torch.randn(*shape, device=device) * shape[-1] ** -0.5).bfloat16()
+
+    width, keys = sizes.width, sizes.key_heads * sizes.head
+    shapes = {
+        "q": (width, width),
+        "k": (keys, width),
+        "v": (keys, width),
+        "o": (width, width),
+        "gate": (sizes.inner, width),
+        "up": (sizes.inner, width),
+        "down": (width, sizes.inner),
+        "first": (width,),
+        "second": (width,),
+    }
+    weights = [{name: normal(*shape) for name, shape in shapes.items()} for _ in range(sizes.layers)]
+    cache = (1, sizes.key_heads, sizes.cached, sizes.head)
+    caches = [(normal(*cache), normal(*cache)) for _ in range(sizes.layers)]
+    speeds = 10000.0 ** (-torch.arange(0, sizes.head, 2, device=device) / sizes.head)
+    angles = torch.arange(sizes.cached, device=device)[:, None] * torch.cat([speeds, speeds])
+
+    def step(x: Tensor, at: Tensor, tables: tuple[Tensor, ...], weights: Any, caches: Any) -> Tensor:
+        cos, sin = (t[at].view(1, 1, 1, -1).to(x.dtype) for t in tables)
+        for p, cache in zip(weights, caches, strict=True):
+            x = layer(x, at, (cos, sin), p, cache, sizes)
+        return x
+
+    at = torch.tensor([sizes.cached - 1], device=device)
+    return step, (normal(1, 1, width), at, (angles.cos(), angles.sin()), weights, caches)
+
+
+def bytes_of(weights: Any, caches: Any) -> int:
+    """Of all weights and caches."""
+    return sum(t.nbytes for p in weights for t in p.values()) + sum(t.nbytes for c in caches for t in c)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--small", action="store_true", help="a small step, also on a CPU")
+    small = parser.parse_args().small
+    device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    step, args = new(SMALL if small else LLAMA, device)
+    moved = bytes_of(*args[3:])
+    source, target = torch.empty(2, moved // 2, dtype=torch.uint8, device=device)
+    ways: dict[str, dict[str, Any]] = {
+        "inductor": {},
+        "inductor, graphs": {"mode": "reduce-overhead"},
+        "fuse": {"backend": fuse_mlir.backend},
+        "fuse, graphs": {"backend": fuse_mlir.backend, "options": {"cudagraphs": True}},
+    }
+    calls: dict[str, Callable[[], Any]] = {
+        "copy": lambda: target.copy_(source),
+        "eager": lambda: step(*args),
+    }
+    with torch.no_grad():
+        wanted = step(*args)
+        for name, how in ways.items():
+            torch._dynamo.reset()
+            compiled = torch.compile(step, fullgraph=True, dynamic=False, **how)
+            error = ((compiled(*args) - wanted).float().norm() / wanted.float().norm()).item()
+            print(f"{name}: differs from eager by {error:.4f} in the norm")
+            calls[name] = lambda compiled=compiled: compiled(*args)  # type: ignore[misc]
+        for name, timing in measure(calls, stopwatch(device), samples=20, seconds=5.0).items():
+            print(f"{name}: {timing.device:.1f} us on the device, {timing.wall:.1f} us")
+    print(f"{moved / 1e6:.1f} MB of weights and caches")
+
+
+if __name__ == "__main__":
+    main()
