@@ -271,12 +271,17 @@ class TableText:
     Each lane of a warp holds one number of the table, and a shuffle takes the number from the lane that the
     bits name: one instruction for each number, where an address takes two, and its load one.  All lanes of a
     warp have to run it.  Operands are the address of the table, and four bytes, or one word.
+
+    ``parameter``: of the kernel, as PTX names it, which is the address; there is no operand for it then.
+    Triton converts the layout of the operands of a product in front of PTX with one operand, and of what PTX
+    with an address makes behind it, through shared memory.
     """
 
     shift: int
     entries: int
     element: str
     words: bool = False
+    parameter: str = ""
 
     @property
     def count(self) -> int:
@@ -287,18 +292,21 @@ class TableText:
     def text(self) -> str:
         """The PTX."""
         count, wide = self.count, self.element == "f32"
-        addresses = count if wide else count // 2
+        results = count if wide else count // 2
+        sources, address = results + (0 if self.parameter else count), f"${results}"
         load = "ld.global.nc.b32 entry, [from]; "
         if not wide:
             load = "ld.global.nc.b16 half, [from]; mov.b32 entry, {half, half}; "
         head = (
             "{ .reg .b16 half; .reg .b32 lane, entry, at, one, two; .reg .b64 from; mov.u32 lane, %laneid; "
             f"and.b32 lane, lane, {self.entries - 1}; "
-            f"mad.wide.u32 from, lane, {4 if wide else 2}, ${addresses}; {load}"
         )
+        if self.parameter:
+            head, address = f"{head}ld.param.b64 from, [{self.parameter}]; ", "from"
+        head += f"mad.wide.u32 from, lane, {4 if wide else 2}, {address}; {load}"
         made = []
         for n in range(count):
-            source = addresses + count + (n if self.words else 0)
+            source = sources + (n if self.words else 0)
             shift = self.shift + (0 if self.words else 8 * n)
             to = f"${n}" if wide else ("one", "two")[n % 2]
             made.append(
@@ -313,7 +321,8 @@ class TableText:
         """Of the registers that it writes and reads."""
         results = self.count if self.element == "f32" else self.count // 2
         sources = self.count if self.words else 1
-        return ",".join(["=&r"] * results + ["l"] * self.count + ["r"] * sources)
+        addresses = 0 if self.parameter else self.count
+        return ",".join(["=&r"] * results + ["l"] * addresses + ["r"] * sources)
 
     @staticmethod
     def read(text: str) -> "TableText | None":
@@ -324,7 +333,7 @@ class TableText:
         shift, entries, bytes_ = (int(found[name]) for name in ("shift", "last", "bytes"))
         for element in ("f32",) if bytes_ == 4 else ("f16", "bf16"):  # of the same text
             for words in (False, True):
-                made = TableText(shift, entries + 1, element, words)
+                made = TableText(shift, entries + 1, element, words, found["parameter"] or "")
                 if made.text == text:
                     return made
         return None
@@ -369,7 +378,8 @@ _OF_WORDS = re.compile(
     r"(?: fma.rn.(?P<type>\w+)x2)?"
 )
 _OF_TABLE = re.compile(
-    r"and.b32 lane, lane, (?P<last>\d+); mad.wide.u32 from, lane, (?P<bytes>\d), .*?"
+    r"and.b32 lane, lane, (?P<last>\d+); (?:ld.param.b64 from, \[(?P<parameter>\w+)\]; )?"
+    r"mad.wide.u32 from, lane, (?P<bytes>\d), .*?"
     r"shr.b32 at, \$\d+, (?P<shift>\d+); shfl"
 )
 

@@ -52,11 +52,12 @@ Raises PassError:
 """
 
 from collections.abc import Collection
+from dataclasses import replace
 from typing import ClassVar
 
 from ...compiler.base.dataclass import dataclass
 from ...compiler.base.remarks import Remarks
-from ...compiler.codegen.nvidia import parameter_text
+from ...compiler.codegen.nvidia import TableText, parameter_text
 from ...compiler.ir.dialects import tt
 from ...compiler.ir.kernel import argument_attributes, is_kernel, is_tiled, string
 from ...compiler.mlir import arith, func, ir
@@ -117,6 +118,7 @@ def _lower(kernel: ir.Operation, anywhere: Collection[int]) -> None:
     for op in _tables(arguments):
         _read_parameter(op, f"{name}_tt", parameters, promises)
     for number, parameter in enumerate(parameters):
+        _name_tables(arguments[int(parameter.split(":")[0])], f"{name}_tt_param_{number}")
         _substitute(arguments[int(parameter.split(":")[0])], entry.arguments[number])
     for op in list(block.operations):
         if isinstance(op, func.ReturnOp):
@@ -183,6 +185,31 @@ def _tables(arguments: list[ir.Value]) -> list[ir.Operation]:
             users = [use.owner.operation for use in argument.uses]
             found.update(dict.fromkeys(u for u in users if u.name == "fuse.base_of"))
     return list(found)
+
+
+def _name_tables(argument: ir.Value, parameter: str) -> None:
+    """What looks up a table at an address that is a parameter names it in the PTX (``TableText``)."""
+    bases = [u.owner.operation for u in argument.uses if u.owner.operation.name == "fuse.base"]
+    splats = [u.owner.operation for base in bases for u in base.results[0].uses]
+    readers = {u.owner.operation: s for s in splats if s.name == "tt.splat" for u in s.results[0].uses}
+    for op, splat in readers.items():
+        found = "asm_string" in op.attributes and TableText.read(string(op.attributes["asm_string"]))
+        if not found:
+            continue
+        how = replace(found, parameter=parameter)
+        with ir.InsertionPoint(op), op.location:
+            named = tt.ElementwiseInlineAsm(
+                [op.operands[1]],
+                asm_string=ir.StringAttr.get(how.text),
+                constraints=ir.StringAttr.get(how.constraints),
+                packed_element=op.attributes["packed_element"],
+                pure=op.attributes["pure"],
+                result=op.results[0].type,
+            ).operation
+        op.results[0].replace_all_uses_with(named.results[0])
+        op.erase()
+        if not list(splat.results[0].uses):
+            splat.erase()
 
 
 def _read_parameter(op: ir.Operation, kernel: str, parameters: list[str], promises: Promises) -> None:

@@ -11,7 +11,7 @@ from ...mlir import ir
 from ..errors import RunError
 from .scalar.dtypes import CARRIERS, poison, value_dtype
 from .scalar.scalar_ops import element_type
-from .tile_batch import Batch, TileStep, at, each_window, integer_attribute
+from .tile_batch import Batch, TileStep, aligned, at, each_window, integer_attribute
 from .tile_memory import Pointer
 
 
@@ -66,7 +66,8 @@ def table_step(op: ir.Operation, table: TableText, shadow: bool) -> TileStep:
     def step(batch: Batch, operands: Sequence[Any]) -> Tensor:
         pointer, bits = operands
         entry = bits.to(torch.int64) >> table.shift & table.entries - 1
-        there = Pointer(pointer.window, pointer.offset + entry)
+        offset, _ = aligned([pointer.offset, entry])
+        there = Pointer(pointer.window, offset + entry)
         return read_lanes(batch, there, None, None, dtype, op)
 
     return each_window(step)

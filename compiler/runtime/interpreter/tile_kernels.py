@@ -399,7 +399,10 @@ def _inline_asm(reader: _Reader, op: ir.Operation) -> _Step:
     table = TableText.read(text)
     if table is not None:
         look_up = table_step(op, table, reader.shadow)
-        return lambda batch, values, operands: (look_up(batch, operands),)
+        if not table.parameter:
+            return lambda batch, values, operands: (look_up(batch, operands),)
+        slot = reader.parameters[int(table.parameter.rpartition("_")[2])]
+        return lambda batch, values, operands: (look_up(batch, [values[slot], *operands]),)
     first = first_parameter(text)
     if first is None:
         apply = assembly_step(op, reader.shadow)
