@@ -27,6 +27,7 @@ from .tile_math import (
     erf,
     exponential,
     ordinary,
+    quotient,
     quotient_by_constant,
     quotient_by_ordinary,
     quotient_by_row,
@@ -156,6 +157,8 @@ def _divf(builder: TileBuilder, op: ir.Operation, operands: Sequence[ir.Value]) 
     roomy = not builder.nested or (divisors == 1 and elements <= _ROOMY)
     if divisors < elements and roomy:
         return [quotient_by_row(builder, *operands)]
+    if divisors > 1 and (not builder.nested or elements <= _ROOMY):
+        return [quotient(builder, *operands)]
     return [builder.elementwise("tt.precise_divf", operands)]
 
 

@@ -34,7 +34,7 @@ _WEIGHED_BYTES, _WEIGHED_ROW = 4096, 64
 class ReducedColumns:
     """The columns of a kernel that reduces one class of ``dims``, of at most ``bound`` points (None where no
     number is known).  ``inner`` are the dims along which memory lies together, ``outer`` the others that
-    stay.
+    stay.  ``least``: programs that there must be, if no block has more than a warp's columns.
     """
 
     shape: KernelShape
@@ -42,6 +42,7 @@ class ReducedColumns:
     bound: int | None
     outer: tuple[str, ...]
     inner: tuple[str, ...]
+    least: int = 0
 
     @staticmethod
     def of(shape: KernelShape) -> "ReducedColumns":
@@ -57,19 +58,31 @@ class ReducedColumns:
 
     def widened(self, hardware: Hardware) -> "ReducedColumns":
         """With more dims in ``inner`` while a warp has more lanes than these have points: the neighbours that
-        lie in front of them in memory without a gap, by the access over the most points.  Each multiprocessor
-        keeps the eight programs of eight warps that it runs at a time: 320 programs of capsules' 64 numbers
-        take 1.7 times as long as 1280 of 16.
+        lie in front of them in memory without a gap, by the access over the most points of those that have
+        the inner dims.  Another over more points says nothing of them: weights of each pair and head, whose
+        rows of points are summed.  Each multiprocessor keeps the eight programs of eight warps that it runs
+        at a time: 320 programs of capsules' 64 numbers take 1.7 times as long as 1280 of 16.
         """
         shape, wider = self.shape, self
-        steps = shape.steps(shape.main_access) if shape.main_access is not None else {}
+        steps, least = self._steps(), 4 * hardware.full_grid
         while wider.outer and shape.points(wider.inner) < hardware.warp:
             *outer, dim = wider.outer
-            more = replace(wider, outer=tuple(outer), inner=(dim, *wider.inner))
-            if steps[dim] != shape.points(wider.inner) or more.programs(_COLUMNS) < 4 * hardware.full_grid:
+            more = replace(wider, outer=tuple(outer), inner=(dim, *wider.inner), least=least)
+            inside = steps.get(wider.inner[0])
+            without_gap = inside and steps[dim] == inside * shape.size(wider.inner[0])
+            if not without_gap or more.programs(hardware.warp) < least:
                 break
             wider = more
         return wider
+
+    def _steps(self) -> dict[str, int | None]:
+        """How far the largest access that has all of ``inner`` moves along each dim; nothing where none has."""
+        shape, inner = self.shape, set(self.inner)
+        have = [a for a in shape.accesses if inner <= shape.kernel.op_dims[a.op]]
+        if shape.main_access in have:
+            return shape.steps(shape.main_access)
+        most = max(have, key=lambda a: shape.points(tuple(shape.kernel.op_dims[a.op])), default=None)
+        return {} if most is None else shape.steps(most)
 
     def tile(self, rows: Axis, columns: int, warps: int, matrices: int = 1) -> Tile:
         """Programs of so many columns of so many points of ``outer`` each."""
@@ -250,7 +263,7 @@ def _block(reduced: ReducedColumns, hardware: Hardware) -> tuple[int, int]:
     block: 2048 elements between them, fewer while their values need more than SMALL_REGISTERS.
     """
     columns = min(_COLUMNS, max(1, ceil_power(reduced.shape.points(reduced.inner))))
-    while columns > 32 and reduced.programs(columns) < hardware.full_grid:
+    while columns > 32 and reduced.programs(columns) < max(hardware.full_grid, reduced.least):
         columns //= 2
     total = _THREAD_ELEMENTS * THREADS_OF_FOUR_WARPS * 2
     while total > 512 and total // 256 * reduced.shape.live_values > SMALL_REGISTERS:

@@ -47,7 +47,8 @@ func.func private @rows(%x: tensor<64x4096xbf16>, %o: tensor<64x4096xbf16>) -> t
 
 // Exact: the difference may cancel, so that the quotient's error is most of the result.
 // CHECK-LABEL: @cancels
-// CHECK: tt.precise_divf
+// CHECK: symbol = "__nv_copysignf"
+// CHECK-COUNT-3: math.fma
 func.func private @cancels(%x: tensor<4096xbf16>, %o: tensor<4096xbf16>) -> tensor<4096xbf16>
     attributes {fuse.kernel, fuse.dims = {d0 = "4096"}, fuse.ties = array<i64: 1>} {
   %true = arith.constant true
@@ -237,10 +238,23 @@ func.func private @float32_rows(%x: tensor<64x4096xf32>, %o: tensor<64x4096xf32>
 
 // -----
 
-// A divisor for each element, of which nothing is known: IEEE's quotient.
+// A divisor for each element, of which nothing is known, is scaled; its reciprocal is refined, and the quotient corrected. No
+// element has a branch, as in IEEE's own form; what is not finite stays as the product.
 // CHECK-LABEL: @any_divisor
-// CHECK: tt.precise_divf
-// CHECK-NOT: math.fma
+// CHECK-NOT: tt.precise_divf
+// CHECK: %[[SIZE:.*]] = math.absf %[[B:.*]] :
+// CHECK: arith.cmpf olt, %[[SIZE]]
+// CHECK: arith.cmpf ogt, %[[SIZE]]
+// CHECK: %[[SCALE:.*]] = "tt.extern_elementwise"(%{{.*}}, %[[B]]) {{.*}}symbol = "__nv_copysignf"
+// CHECK: %[[OVER:.*]] = arith.mulf %{{.*}}, %[[SCALE]]
+// CHECK: %[[BY:.*]] = arith.mulf %[[B]], %[[SCALE]]
+// CHECK: %[[ROUGH:.*]] = "tt.extern_elementwise"(%{{.*}}, %[[BY]]) {{.*}}symbol = "__nv_fast_fdividef"
+// CHECK: %[[ERROR:.*]] = math.fma %{{.*}}, %[[ROUGH]], %{{.*}}
+// CHECK: %[[FINE:.*]] = math.fma %[[ERROR]], %[[ROUGH]], %[[ROUGH]]
+// CHECK: %[[GUESS:.*]] = arith.mulf %[[OVER]], %[[ROUGH]]
+// CHECK: math.fma %[[BY]], %[[GUESS]], %{{.*}}
+// CHECK: %[[RIGHT:.*]] = math.fma %{{.*}}, %[[FINE]], %[[GUESS]]
+// CHECK: arith.select %{{.*}}, %[[RIGHT]], %[[GUESS]]
 func.func private @any_divisor(%x: tensor<64x4096xf32>, %o: tensor<64x4096xf32>) -> tensor<64x4096xf32>
     attributes {fuse.kernel, fuse.dims = {d0 = "64", d1 = "4096"}, fuse.ties = array<i64: 1>} {
   %true = arith.constant true
@@ -383,7 +397,8 @@ func.func private @gelu_in_float32(%x: tensor<64x4096xf32>, %o: tensor<64x4096xf
 // Nothing says so here.
 // CHECK-LABEL: @gelu_for_float32
 // CHECK: math.erf
-// CHECK: tt.precise_divf
+// CHECK: symbol = "__nv_copysignf"
+// CHECK-COUNT-3: math.fma
 func.func private @gelu_for_float32(%x: tensor<64x4096xf32>, %o: tensor<64x4096xf32>) -> tensor<64x4096xf32>
     attributes {fuse.kernel, fuse.dims = {d0 = "64", d1 = "4096"}, fuse.ties = array<i64: 1>} {
   %true = arith.constant true

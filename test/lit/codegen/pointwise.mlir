@@ -1,4 +1,4 @@
-// Pointwise code of 1000 elements in blocks: what lies past the end is neither loaded nor stored. A division is the exact one.
+// Pointwise code of 1000 elements in blocks: what lies past the end is neither loaded nor stored. A quotient is corrected, not approximate.
 // RUN: fuse-opt %s --default-pipeline=planned | FileCheck %s
 
 // CHECK-LABEL: "tt.func"
@@ -10,7 +10,9 @@
 // CHECK: "tt.addptr"(%[[Z]],
 // CHECK: %[[W:.*]] = "tt.load"(%{{.*}}, %[[IN]], %{{.*}})
 // CHECK: %[[S:.*]] = math.sin %[[V]]
-// CHECK: %[[Q:.*]] = "tt.precise_divf"(%[[S]], %[[W]])
+// CHECK: math.absf %[[W]]
+// CHECK: %[[OVER:.*]] = arith.mulf %[[S]], %{{.*}}
+// CHECK: %[[Q:.*]] = arith.select
 // CHECK: "tt.addptr"(%[[O]],
 // CHECK: "tt.store"(%{{.*}}, %[[Q]], %[[IN]])
 // CHECK-NEXT: "tt.return"() : () -> ()
