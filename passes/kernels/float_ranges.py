@@ -93,6 +93,7 @@ _OPS: dict[str, Callable[..., _Bounds]] = {
     "arith.mulf": _multiply,
     "arith.negf": _negative,
     "arith.extf": lambda a: a,
+    "arith.truncf": lambda a: a,
     "arith.maximumf": lambda a, b: (max(a[0], b[0]), max(a[1], b[1])),
     "arith.minimumf": lambda a, b: (min(a[0], b[0]), min(a[1], b[1])),
     "math.floor": lambda a: (float(math.floor(a[0])), float(math.floor(a[1]))),

@@ -1,13 +1,16 @@
-"""``unroll-rows``: the few rows of a product share what is read of its weights."""
+"""``unroll-rows``: the few rows of a product share what is read of its weights, and the few components of a
+vector what is computed for all of them.
+"""
 
 from typing import ClassVar
 
 from ...compiler.analysis.kernel.shape import is_sum_of_products
 from ...compiler.base.dataclass import dataclass
 from ...compiler.base.remarks import Remarks
+from ...compiler.cost.slots import slots
 from ...compiler.index import parse
 from ...compiler.ir.dialects import fuse
-from ...compiler.ir.kernel import Access, Kernel, is_kernel, is_tiled, kernel_dims, over, string
+from ...compiler.ir.kernel import Access, Kernel, is_kernel, is_tiled, kernel_dims, over, string, strings
 from ...compiler.ir.layout import ELEMENT_BYTES
 from ...compiler.ir.storage import functions_of
 from ...compiler.mlir import ir
@@ -16,6 +19,12 @@ from ..base.dots import added
 from ..base.kernels import copy_at, dims_attribute, forget_tiling, kernel_body, text_list
 from ..base.program import Program
 from ..pass_base import AnalysisPass, Count, Numerics, PassError
+
+
+#: Ops that compute nothing.
+_ACCESSES = (fuse.Load, fuse.Store, fuse.Reduce, fuse.Index)
+#: How many times as many operations do without a dim as run over it, where it is unrolled for their sake.
+_SHARED = 2
 
 
 @dataclass(frozen=True)
@@ -44,10 +53,15 @@ class UnrollRows(AnalysisPass):
     Of a dim that is summed (two weights of 4 bits in a byte), the products of its points are added before the
     sum.
 
-    Does not fire on a kernel with another reduction, a scan or an assertion, nor where every dim of so few
-    points is one of the largest load, or one along which the kernel reads what it stores: there would be
-    several stores, and a kernel reads old contents only where its one store writes.  A tiled kernel is left
-    as it is.
+    In any kernel that reduces, a dim that stays is unrolled if at each reduced point more than twice as many
+    operations do without it as run over it: the distance of two bodies, beside the three components of their
+    force.  In a tile each of its points would have lanes of its own, which compute the distance again.  What
+    a component loads that is loaded for the distance already is not loaded again.
+
+    Does not fire on a kernel with a scan or an assertion, nor, but for that, on one with another reduction or
+    where every dim of so few points is one of the largest load, nor on a dim along which the kernel reads
+    what it stores: there would be several stores, and a kernel reads old contents only where its one store
+    writes.  A tiled kernel is left as it is.
     Raises PassError on a module without ``@main``.
     """
 
@@ -91,18 +105,30 @@ class UnrollRows(AnalysisPass):
         loads = [a for a in kernel.loads if kernel.op_dims[a.op] & kernel.reduced]
         if not loads or kernel.scans or kernel.asserts:
             return None
-        if not all(map(is_sum_of_products, kernel.reductions)):
-            return None
+        products = all(map(is_sum_of_products, kernel.reductions))
         largest = max(loads, key=lambda a: _bytes(kernel, a))
         stored = {a.argument for a in kernel.stores}
         old = [a for a in kernel.loads if a.argument in stored]
-        kept = frozenset[str]().union(*(kernel.op_dims[a.op] for a in (largest, *old)))
+        kept, along_old = (
+            frozenset[str]().union(*(kernel.op_dims[a.op] for a in accesses))
+            for accesses in ((largest, *old), old)
+        )
         for dim, extent in kernel.dims.items():
             if extent.constant is None or not 1 < extent.constant <= self.max_points:
                 continue
-            if dim not in kept:
+            if (products and dim not in kept) or (dim not in along_old and _repeats(kernel, dim)):
                 return dim
         return None
+
+
+def _repeats(kernel: Kernel, dim: str) -> bool:
+    """Whether a tile would compute most of what runs at each reduced point again for each point of ``dim``."""
+    rest = kernel.dims.keys() - {dim}
+    if dim in kernel.reduced:
+        return False
+    everywhere = [op for op, dims in kernel.op_dims.items() if rest <= dims and not isinstance(op, _ACCESSES)]
+    shared = sum(slots(op.name) for op in everywhere if dim not in kernel.op_dims[op])
+    return shared > _SHARED * sum(slots(op.name) for op in everywhere if dim in kernel.op_dims[op])
 
 
 def _bytes(kernel: Kernel, access: Access) -> int:
@@ -117,6 +143,8 @@ def unroll(kernel: Kernel, dim: str, points: int) -> None:
     """Copies what depends on ``dim`` for each of its points, in program order."""
     made: list[dict[ir.Value, ir.Value]] = [{} for _ in range(points)]
     copied: list[ir.Operation] = []
+    loaded: dict[tuple[object, ...], ir.Operation] = {}
+    stored = {a.argument for a in kernel.stores}
     # The dims are looked up before anything changes: the hash of an op is that of its operands, too.
     for op, dims in [(op, kernel.op_dims[op]) for op in kernel_body(kernel.func)[:-1]]:
         if isinstance(op, fuse.Reduce) and dim in over(op):
@@ -128,11 +156,26 @@ def unroll(kernel: Kernel, dim: str, points: int) -> None:
         elif dim in dims:
             for point in range(points):
                 copy = _copy(op, dim, point, made[point])
-                made[point].update(zip(op.results, copy.results, strict=True))
+                made[point].update(zip(op.results, _once(copy, loaded, stored).results, strict=True))
             copied.append(op)
+        else:
+            _once(op, loaded, stored, erases=False)
     for op in reversed(copied):
         if all(not list(r.uses) for r in op.results):
             op.erase()
+
+
+def _once(
+    op: ir.Operation, loaded: dict[tuple[object, ...], ir.Operation], stored: set[int], erases: bool = True
+) -> ir.Operation:
+    """The load in front of this one that reads the same, in place of it; else the op itself, noted."""
+    if not isinstance(op, fuse.Load) or ir.BlockArgument(op.operands[0]).arg_number in stored:
+        return op
+    first = loaded.setdefault((*op.operands, *strings(op.attributes["at"])), op)
+    if first is not op and erases:
+        op.erase()
+        return first
+    return op
 
 
 def _copy(op: ir.Operation, dim: str, point: int, made: dict[ir.Value, ir.Value]) -> ir.Operation:
