@@ -239,6 +239,13 @@ RECOMPUTING = PassStage(
         ),
         PassStep(MaterializeFusion(), "merge each copy with its reader"),
         PassStep(EliminateDead(), "originals that nobody reads any more"),
+        PassStep(FoldRanges(), "an index that a kernel computes itself by now needs no check"),
+        PassStep(
+            lambda s: RecomputeProducers(s.hardware, s.fusions, computed_indices=True),
+            "what checks no index may be computed again",
+        ),
+        PassStep(MaterializeFusion(), "merge each copy with its reader"),
+        PassStep(EliminateDead(), "originals that nobody reads any more"),
     ),
 )
 #: Kernels whose members are settled, each on its own.

@@ -55,6 +55,8 @@ class RecomputeProducers(AnalysisPass):
     FX nodes of that alone: the normalised rows of the backward kernel of a layer norm, without its sums.
 
     Runs after fusion, so that it sees only what stayed apart, and behind ``store-reductions``.
+    ``computed-indices``: a second run, behind ``fold-ranges``, of what reads at an index that it computes of
+    dims alone (frames at another rate); it does nothing in a program without such a kernel.
 
     Does not fire where the tensor needs a reduction, a scan or random numbers; on one that is stored into
     anything but a fresh empty; on producers that assert more than that indices are in range, unless they
@@ -74,12 +76,15 @@ class RecomputeProducers(AnalysisPass):
     preserves: ClassVar[Analyses] = (Program,)
     hardware: str = "generic"
     fusions: str = ""
+    computed_indices: bool = False
 
     def run_with(self, module: ir.Module, remarks: Remarks, analyses: AnalysisManager) -> None:
+        if self.computed_indices and not _computes_indices(analyses.get(Program)):
+            return
         hardware = hardware_of(self.hardware, self, module)
         graph = groups_of(analyses)
         apart = measured_apart(graph, measurements_of(self.name, self.fusions, module))
-        gains = {t: t.gain(hardware) for t in _Uses(graph).tensors()}
+        gains = {t: t.gain(hardware) for t in _Uses(graph, self.computed_indices).tensors()}
         gaining = [t for t, gain in gains.items() if gain > 0 and not apart(t.producer, t.readers)]
         found = _apart(sorted(gaining, key=lambda t: -gains[t]))
         if not found:
@@ -156,8 +161,9 @@ class _Tensor:
 class _Uses(StorageHistory):
     """Which tensors their readers could compute."""
 
-    def __init__(self, graph: GroupGraph) -> None:
+    def __init__(self, graph: GroupGraph, computed_indices: bool) -> None:
         super().__init__(graph)
+        self.computed_indices = computed_indices
         self._bodies: dict[str, BodyOps] = {}
 
     def tensors(self) -> Iterator[_Tensor]:
@@ -188,9 +194,11 @@ class _Uses(StorageHistory):
             self._bodies[made.name] = KernelInfo.of(made.callee).body
         body = self._bodies[made.name]
         tables = body.tables(result)
+        if self.computed_indices and not tables - body.rows(result):
+            return None
         if summary.asserts and not body.checks_indices_alone and (len(made.results) == 1 or tables):
             return None
-        looked_up = [r for r in summary.reads if r.indirect and r.argument in tables]
+        looked_up = [r for r in summary.reads if r.indirect and r.argument in body.rows(result)]
         if any(self._row_bytes(made.operands[r.argument], r) < SECTOR for r in looked_up):
             return None
         needed, loaded = body.needed(result)
@@ -213,6 +221,12 @@ class _Uses(StorageHistory):
                 break
             elements *= self.graph.sizes.estimate(size)
         return elements * spec.element_bytes
+
+
+def _computes_indices(program: Program) -> bool:
+    """Whether a kernel reads at an index that it computes of dims alone."""
+    bodies = (KernelInfo.of(kernel).body for kernel in dict.fromkeys(kernel for _, kernel in program.kernel_calls()))
+    return any(body.lookups - body.scattered for body in bodies)
 
 
 def _apart(tensors: list[_Tensor]) -> list[_Tensor]:

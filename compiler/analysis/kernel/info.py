@@ -29,8 +29,8 @@ class BodyOps:
     """The operations of a scalar kernel in order, with the return.
 
     names: of each.  needs: of each, itself and all that it depends on, as bits.  loads: by operation, the
-    argument that it loads.  lookups: those that load at a computed index.  returned: by result, what stores
-    it.  slots: issue slots of each point beside a product (``slots_beside_products``).  checks_indices_alone:
+    argument that it loads.  lookups: those that load at a computed index.  scattered: those of them whose
+    index is loaded, too, or made of what is.  returned: by result, what stores it.  slots: issue slots of each point beside a product (``slots_beside_products``).  checks_indices_alone:
     it asserts nothing but that indices are in range.
     """
 
@@ -38,6 +38,7 @@ class BodyOps:
     needs: tuple[int, ...] = ()
     loads: Mapping[int, int] = field(default_factory=dict)
     lookups: frozenset[int] = frozenset()
+    scattered: frozenset[int] = frozenset()
     returned: tuple[int, ...] = ()
     slots: int = 0
     checks_indices_alone: bool = True
@@ -47,6 +48,7 @@ class BodyOps:
         """Reads a kernel function."""
         names, needs, returned = list[str](), list[int](), tuple[int, ...]()
         loads, lookups, made, issued = dict[int, int](), set[int](), dict[ir.Value, int](), 0
+        scattered, read = set[int](), 0
         indices_alone = True
         for number, op in enumerate(o.operation for o in kernel.regions[0].blocks[0].operations):
             operands, name = list(op.operands), op.name
@@ -61,13 +63,17 @@ class BodyOps:
                 loads[number] = ir.BlockArgument(operands[0]).arg_number
                 if len(operands) > _PLAIN_LOAD:
                     lookups.add(number)
+                    indices = [needs[made[v]] for v in operands[_PLAIN_LOAD:] if v in made]
+                    if any(mask & read for mask in indices):
+                        scattered.add(number)
+                read |= 1 << number
             elif name == "func.return":
                 returned = tuple(made.get(value, number) for value in operands)
             elif name in ASSERTS:
                 indices_alone = indices_alone and INDEX_CHECK in op.attributes
             else:
                 issued += slots_of(op)
-        found = tuple(names), tuple(needs), loads, frozenset(lookups), returned, issued
+        found = tuple(names), tuple(needs), loads, frozenset(lookups), frozenset(scattered), returned, issued
         return BodyOps(*found, checks_indices_alone=indices_alone)
 
     @property
@@ -77,8 +83,17 @@ class BodyOps:
 
     def tables(self, result: int) -> set[int]:
         """The arguments of which something that runs for one result is loaded at a computed index."""
+        return self._loaded(self.lookups, result)
+
+    def rows(self, result: int) -> set[int]:
+        """Those of ``tables`` that are loaded at loaded indices: an index that is computed of dims alone moves
+        with them.
+        """
+        return self._loaded(self.scattered, result)
+
+    def _loaded(self, numbers: frozenset[int], result: int) -> set[int]:
         mask = self.needs[self.returned[result]]
-        return {self.loads[number] for number in self.lookups if mask >> number & 1}
+        return {self.loads[number] for number in numbers if mask >> number & 1}
 
     def needed(self, result: int) -> tuple[Counter[str], list[int]]:
         """What runs for one result: how many ops of each name, and the numbers of the loaded arguments."""
