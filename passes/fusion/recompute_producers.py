@@ -225,7 +225,9 @@ class _Uses(StorageHistory):
 
 def _computes_indices(program: Program) -> bool:
     """Whether a kernel reads at an index that it computes of dims alone."""
-    bodies = (KernelInfo.of(kernel).body for kernel in dict.fromkeys(kernel for _, kernel in program.kernel_calls()))
+    bodies = (
+        KernelInfo.of(kernel).body for kernel in dict.fromkeys(kernel for _, kernel in program.kernel_calls())
+    )
     return any(body.lookups - body.scattered for body in bodies)
 
 

@@ -19,6 +19,11 @@
 // Must not fire: one sum fits.
 // CHECK-LABEL: func.func private @one_sum
 // CHECK-SAME: {block = 16 : i64, dims = ["d1"], kind = "looped"}, {block = 128 : i64, dims = ["d2"], kind = "grid"}
+
+// Weights of each pair and head are larger than points of heads, which lie together, but say nothing of them. Blocks of 128
+// columns would leave 512 programs.
+// CHECK-LABEL: func.func private @points_of_heads
+// CHECK-SAME: {block = 1 : i64, dims = ["d0", "d1"], kind = "grid"}, {block = 64 : i64, dims = ["d2"], kind = "looped"}, {block = 32 : i64, dims = ["d3", "d4"], kind = "grid"}
 module attributes {fuse.device = "cpu"} {
   func.func private @few_programs(%x: tensor<1152x1280x16xf32>, %w: tensor<1280x1152xf32>, %o: tensor<1280x16xf32>) -> tensor<1280x16xf32>
       attributes {fuse.kernel, fuse.dims = {d0 = "1280", d1 = "1152", d2 = "16"}, fuse.ties = array<i64: 2>} {
@@ -121,5 +126,16 @@ module attributes {fuse.device = "cpu"} {
     %s = "fuse.reduce"(%v) {kind = "sum", over = ["d1"]} : (f32) -> f32
     %r = "fuse.store"(%o, %s, %true) {at = ["d0", "d2"], mode = "set"} : (tensor<2000x128xf32>, f32, i1) -> tensor<2000x128xf32>
     return %r : tensor<2000x128xf32>
+  }
+  func.func private @points_of_heads(%w: tensor<2x256x256x12xf32>, %p: tensor<2x256x12x8x2xf32>, %o: tensor<2x256x12x8xf32>) -> tensor<2x256x12x8xf32>
+      attributes {fuse.kernel, fuse.dims = {d0 = "2", d1 = "256", d2 = "256", d3 = "12", d4 = "8"}, fuse.ties = array<i64: 2>} {
+    %true = arith.constant true
+    %zero = arith.constant 0.0 : f32
+    %v = "fuse.load"(%w, %true, %zero) {at = ["d0", "d1", "d2", "d3"]} : (tensor<2x256x256x12xf32>, i1, f32) -> f32
+    %x = "fuse.load"(%p, %true, %zero) {at = ["d0", "d2", "d3", "d4", "0"]} : (tensor<2x256x12x8x2xf32>, i1, f32) -> f32
+    %y = arith.mulf %v, %x : f32
+    %s = "fuse.reduce"(%y) {kind = "sum", over = ["d2"]} : (f32) -> f32
+    %r = "fuse.store"(%o, %s, %true) {at = ["d0", "d1", "d3", "d4"], mode = "set"} : (tensor<2x256x12x8xf32>, f32, i1) -> tensor<2x256x12x8xf32>
+    return %r : tensor<2x256x12x8xf32>
   }
 }

@@ -404,3 +404,68 @@ module attributes {fuse.device = "cpu"} {
     return %s : tensor<4xf32>
   }
 }
+
+// -----
+
+// Frames at another rate: 0, 1.3, 2.6, .. in float64, rounded to float32. The last of eight is 9.1.
+// CHECK-LABEL: func.func private @k
+// CHECK: arith.truncf
+// CHECK-NOT: arith.cmpi
+// CHECK-NOT: fuse.device_assert
+// CHECK: "fuse.load"(%{{.*}}, %true, %{{.*}}) {at = ["i0"]}
+
+// Must not fire: of twelve it is 14.3.
+// CHECK-LABEL: func.func private @l
+// CHECK: arith.cmpi slt
+// CHECK: fuse.device_assert
+module attributes {fuse.device = "cpu"} {
+  func.func @main(%x: tensor<11xf32>) -> (tensor<8xf32>, tensor<12xf32>) {
+    %o = "fuse.empty"() {syms = []} : () -> tensor<8xf32>
+    %y = call @k(%x, %o) : (tensor<11xf32>, tensor<8xf32>) -> tensor<8xf32>
+    %q = "fuse.empty"() {syms = []} : () -> tensor<12xf32>
+    %z = call @l(%x, %q) : (tensor<11xf32>, tensor<12xf32>) -> tensor<12xf32>
+    return %y, %z : tensor<8xf32>, tensor<12xf32>
+  }
+  func.func private @k(%x: tensor<11xf32>, %o: tensor<8xf32>) -> tensor<8xf32> attributes {fuse.kernel, fuse.dims = {d0 = "8"}, fuse.ties = array<i64: 1>} {
+    %true = arith.constant true
+    %zero = arith.constant 0.0 : f32
+    %rate = arith.constant 1.3 : f64
+    %c0 = arith.constant 0 : i64
+    %c1 = arith.constant 1 : i64
+    %c11 = arith.constant 11 : i64
+    %i = "fuse.index"() {expr = "d0"} : () -> i64
+    %e = arith.sitofp %i : i64 to f64
+    %a = arith.mulf %e, %rate : f64
+    %b = arith.truncf %a : f64 to f32
+    %j = arith.fptosi %b : f32 to i64
+    %next = arith.addi %j, %c1 : i64
+    %low = arith.cmpi sge, %j, %c0 : i64
+    %high = arith.cmpi slt, %next, %c11 : i64
+    %ok = arith.andi %low, %high : i1
+    "fuse.device_assert"(%ok, %true) {message = "outside"} : (i1, i1) -> ()
+    %w = "fuse.load"(%x, %ok, %zero, %next) {at = ["i0"]} : (tensor<11xf32>, i1, f32, i64) -> f32
+    %s = "fuse.store"(%o, %w, %true) {at = ["d0"], mode = "set"} : (tensor<8xf32>, f32, i1) -> tensor<8xf32>
+    return %s : tensor<8xf32>
+  }
+  func.func private @l(%x: tensor<11xf32>, %o: tensor<12xf32>) -> tensor<12xf32> attributes {fuse.kernel, fuse.dims = {d0 = "12"}, fuse.ties = array<i64: 1>} {
+    %true = arith.constant true
+    %zero = arith.constant 0.0 : f32
+    %rate = arith.constant 1.3 : f64
+    %c0 = arith.constant 0 : i64
+    %c1 = arith.constant 1 : i64
+    %c11 = arith.constant 11 : i64
+    %i = "fuse.index"() {expr = "d0"} : () -> i64
+    %e = arith.sitofp %i : i64 to f64
+    %a = arith.mulf %e, %rate : f64
+    %b = arith.truncf %a : f64 to f32
+    %j = arith.fptosi %b : f32 to i64
+    %next = arith.addi %j, %c1 : i64
+    %low = arith.cmpi sge, %j, %c0 : i64
+    %high = arith.cmpi slt, %next, %c11 : i64
+    %ok = arith.andi %low, %high : i1
+    "fuse.device_assert"(%ok, %true) {message = "outside"} : (i1, i1) -> ()
+    %w = "fuse.load"(%x, %ok, %zero, %next) {at = ["i0"]} : (tensor<11xf32>, i1, f32, i64) -> f32
+    %s = "fuse.store"(%o, %w, %true) {at = ["d0"], mode = "set"} : (tensor<12xf32>, f32, i1) -> tensor<12xf32>
+    return %s : tensor<12xf32>
+  }
+}

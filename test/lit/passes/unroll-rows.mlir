@@ -202,3 +202,71 @@ module attributes {fuse.device = "cpu"} {
 // expected-error@+1 {{the module has no function @main}}
 module attributes {fuse.device = "cpu"} {
 }
+
+// -----
+
+// The components of a force share what the distance of two bodies takes, which is computed once, and what is loaded for it: of
+// the six coordinates two are there. The sum is not one of products.
+// CHECK-LABEL: func.func private @bodies
+// CHECK-SAME: fuse.dims = {d0 = "64", d1 = "64"}
+// CHECK-COUNT-6: "fuse.load"
+// CHECK-NOT: "fuse.load"
+// CHECK-COUNT-3: "fuse.reduce"
+// CHECK-COUNT-3: "fuse.store"
+// ONE-LABEL: func.func private @bodies
+// ONE-SAME: d2 = "3"
+
+// Must not fire: as many operations run over the components as do without them.
+// CHECK-LABEL: func.func private @near
+// CHECK-SAME: d2 = "3"
+// ONE-LABEL: func.func private @near
+module attributes {fuse.device = "cpu"} {
+  func.func @main(%x: tensor<64x3xf32>) -> (tensor<64x3xf32>, tensor<64x3xf32>) {
+    %o = "fuse.empty"() {syms = []} : () -> tensor<64x3xf32>
+    %y = call @bodies(%x, %o) : (tensor<64x3xf32>, tensor<64x3xf32>) -> tensor<64x3xf32>
+    %q = "fuse.empty"() {syms = []} : () -> tensor<64x3xf32>
+    %z = call @near(%x, %q) : (tensor<64x3xf32>, tensor<64x3xf32>) -> tensor<64x3xf32>
+    return %y, %z : tensor<64x3xf32>, tensor<64x3xf32>
+  }
+  func.func private @bodies(%x: tensor<64x3xf32>, %o: tensor<64x3xf32>) -> tensor<64x3xf32> attributes {fuse.kernel, fuse.dims = {d0 = "64", d1 = "64", d2 = "3"}, fuse.ties = array<i64: 1>} {
+    %true = arith.constant true
+    %zero = arith.constant 0.0 : f32
+    %soft = arith.constant 0.01 : f32
+    %y = "fuse.load"(%x, %true, %zero) {at = ["d1", "0"]} : (tensor<64x3xf32>, i1, f32) -> f32
+    %z = "fuse.load"(%x, %true, %zero) {at = ["d0", "0"]} : (tensor<64x3xf32>, i1, f32) -> f32
+    %d = arith.subf %y, %z : f32
+    %d2 = arith.mulf %d, %d : f32
+    %e = arith.addf %d2, %soft : f32
+    %n = math.rsqrt %e : f32
+    %n2 = arith.mulf %n, %n : f32
+    %n3 = arith.mulf %n2, %n : f32
+    %n4 = arith.mulf %n3, %n : f32
+    %v = "fuse.load"(%x, %true, %zero) {at = ["d1", "d2"]} : (tensor<64x3xf32>, i1, f32) -> f32
+    %w = "fuse.load"(%x, %true, %zero) {at = ["d0", "d2"]} : (tensor<64x3xf32>, i1, f32) -> f32
+    %a = arith.subf %v, %w : f32
+    %p = arith.mulf %a, %n4 : f32
+    %m = arith.maximumf %p, %zero : f32
+    %s = "fuse.reduce"(%m) {kind = "sum", over = ["d1"]} : (f32) -> f32
+    %r = "fuse.store"(%o, %s, %true) {at = ["d0", "d2"], mode = "set"} : (tensor<64x3xf32>, f32, i1) -> tensor<64x3xf32>
+    return %r : tensor<64x3xf32>
+  }
+  func.func private @near(%x: tensor<64x3xf32>, %o: tensor<64x3xf32>) -> tensor<64x3xf32> attributes {fuse.kernel, fuse.dims = {d0 = "64", d1 = "64", d2 = "3"}, fuse.ties = array<i64: 1>} {
+    %true = arith.constant true
+    %zero = arith.constant 0.0 : f32
+    %soft = arith.constant 0.01 : f32
+    %y = "fuse.load"(%x, %true, %zero) {at = ["d1", "0"]} : (tensor<64x3xf32>, i1, f32) -> f32
+    %z = "fuse.load"(%x, %true, %zero) {at = ["d0", "0"]} : (tensor<64x3xf32>, i1, f32) -> f32
+    %d = arith.subf %y, %z : f32
+    %d2 = arith.mulf %d, %d : f32
+    %e = arith.addf %d2, %soft : f32
+    %n4 = arith.addf %e, %soft : f32
+    %v = "fuse.load"(%x, %true, %zero) {at = ["d1", "d2"]} : (tensor<64x3xf32>, i1, f32) -> f32
+    %w = "fuse.load"(%x, %true, %zero) {at = ["d0", "d2"]} : (tensor<64x3xf32>, i1, f32) -> f32
+    %a = arith.subf %v, %w : f32
+    %p = arith.mulf %a, %n4 : f32
+    %m = arith.maximumf %p, %zero : f32
+    %s = "fuse.reduce"(%m) {kind = "sum", over = ["d1"]} : (f32) -> f32
+    %r = "fuse.store"(%o, %s, %true) {at = ["d0", "d2"], mode = "set"} : (tensor<64x3xf32>, f32, i1) -> tensor<64x3xf32>
+    return %r : tensor<64x3xf32>
+  }
+}

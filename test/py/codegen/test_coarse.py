@@ -80,6 +80,10 @@ BY_CONSTANT = """load x[d0] -> v
 %d = arith.constant DIVISOR : f32
 %q = arith.divf %v, %d : f32
 store q -> o[d0]"""
+OWN_QUOTIENT = """load x[d0] -> v
+load b[d0] -> d
+%q = arith.divf %v, %d : f32
+store q -> o[d0]"""
 QUOTIENT = """load x[d0, d1] -> v
 load b[d0] -> d
 %w = arith.extf %v : bf16 to f32
@@ -216,6 +220,35 @@ def test_one_float32_divisor_for_a_row(divisor: float) -> None:
     torch.testing.assert_close(got, exact, rtol=2**-23, atol=2.0**-149, equal_nan=True)
     zeros = (got == 0) & (exact == 0)
     assert torch.equal(got[zeros].signbit(), exact[zeros].signbit())
+
+
+def own_quotient(x: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
+    """x / b, element by element, in float32."""
+    inputs = {"x": tensor(x.numel()), "b": tensor(x.numel())}
+    return tiled(Case({"d0": str(x.numel())}, inputs, {"o": tensor(x.numel())}, OWN_QUOTIENT), x, b)
+
+
+def test_quotients_of_the_ends_of_the_range() -> None:
+    """Every pair of numbers that IEEE's quotient treats apart; signs of zeros, too."""
+    size = [0.0, 2.0**-149, 1e-41, 2.0**-126, 1e-30, 2.0**-100, 1 / 3, 1.0, 3.0, 1e30, 2.0**100, 2.0**126]
+    ends = [*size, 2.0**127, 3.4e38, float("inf"), float("nan")]
+    numbers = torch.tensor([*ends, *(-e for e in ends)])
+    x, b = numbers.repeat_interleave(len(numbers)), numbers.repeat(len(numbers))
+    got, exact = own_quotient(x, b), (x.double() / b.double()).float()
+    torch.testing.assert_close(got, exact, rtol=2**-23, atol=2.0**-149, equal_nan=True)
+    zeros = (got == 0) & (exact == 0)
+    assert torch.equal(got[zeros].signbit(), exact[zeros].signbit())
+
+
+def test_quotients_are_rounded_as_eager_rounds_them() -> None:
+    """Of 2**20 pairs of each sign and size that leaves numerators above 2**-100, every bit."""
+    generator = torch.Generator().manual_seed(0)
+    bits = torch.randint(-(2**31), 2**31, (2, 1 << 20), generator=generator).to(torch.int32)
+    x, b = bits.view(torch.float32)
+    exact = x / b
+    inside = (x.abs() >= 2.0**-100) & (exact.abs() >= 2.0**-126) & exact.isfinite() & (exact.abs() < 3e38)
+    assert int(inside.sum()) > 1 << 18
+    assert torch.equal(own_quotient(x, b)[inside], exact[inside])
 
 
 @pytest.mark.parametrize("divisor", [1.0, 3.0, 1e-12, 2.0**-140, 2.0**-149, 1e38, 3e38, 0.0, float("inf")])
