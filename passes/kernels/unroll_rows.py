@@ -20,7 +20,6 @@ from ..base.kernels import copy_at, dims_attribute, forget_tiling, kernel_body, 
 from ..base.program import Program
 from ..pass_base import AnalysisPass, Count, Numerics, PassError
 
-
 #: Ops that compute nothing.
 _ACCESSES = (fuse.Load, fuse.Store, fuse.Reduce, fuse.Index)
 #: How many times as many operations do without a dim as run over it, where it is unrolled for their sake.
@@ -122,7 +121,7 @@ class UnrollRows(AnalysisPass):
 
 
 def _repeats(kernel: Kernel, dim: str) -> bool:
-    """Whether a tile would compute most of what runs at each reduced point again for each point of ``dim``."""
+    """Whether a tile would compute most of what runs at each reduced point again for each of ``dim``."""
     rest = kernel.dims.keys() - {dim}
     if dim in kernel.reduced:
         return False

@@ -30,8 +30,9 @@ class BodyOps:
 
     names: of each.  needs: of each, itself and all that it depends on, as bits.  loads: by operation, the
     argument that it loads.  lookups: those that load at a computed index.  scattered: those of them whose
-    index is loaded, too, or made of what is.  returned: by result, what stores it.  slots: issue slots of each point beside a product (``slots_beside_products``).  checks_indices_alone:
-    it asserts nothing but that indices are in range.
+    index is loaded, too, or made of what is.  returned: by result, what stores it.  slots: issue slots of
+    each point beside a product (``slots_beside_products``).  checks_indices_alone: it asserts nothing but
+    that indices are in range.
     """
 
     names: tuple[str, ...] = ()
@@ -86,8 +87,8 @@ class BodyOps:
         return self._loaded(self.lookups, result)
 
     def rows(self, result: int) -> set[int]:
-        """Those of ``tables`` that are loaded at loaded indices: an index that is computed of dims alone moves
-        with them.
+        """Those of ``tables`` that are loaded at loaded indices.  One that is computed of dims alone moves with
+        them.
         """
         return self._loaded(self.scattered, result)
 

@@ -76,7 +76,7 @@ class ReducedColumns:
         return wider
 
     def _steps(self) -> dict[str, int | None]:
-        """How far the largest access that has all of ``inner`` moves along each dim; nothing where none has."""
+        """How far the largest access that has all of ``inner`` moves along each dim; nothing if none has."""
         shape, inner = self.shape, set(self.inner)
         have = [a for a in shape.accesses if inner <= shape.kernel.op_dims[a.op]]
         if shape.main_access in have:
