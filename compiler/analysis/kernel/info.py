@@ -87,7 +87,7 @@ class BodyOps:
         return self._loaded(self.lookups, result)
 
     def rows(self, result: int) -> set[int]:
-        """Those of ``tables`` that are loaded at loaded indices.  One that is computed of dims alone moves with
+        """Those of ``tables`` that are loaded at loaded indices.  One that is made of dims moves with
         them.
         """
         return self._loaded(self.scattered, result)
