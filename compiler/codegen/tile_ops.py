@@ -1,9 +1,10 @@
 """Scalar ops on tiles.  Three tables say which ops Triton has under the same name, which need another op of
 Triton's, and which become a libdevice function or a short sequence.
 
-``emit(builder, op, operands)`` is the one entry.  Accuracy follows eager PyTorch: f32 division and square
-root are IEEE (``tt.precise_divf``, ``tt.precise_sqrt``).  Where a divisor is a constant, or known not to be
-small, about one quotient in a million is rounded otherwise.  A quotient that is rounded to 16 bits or fewer
+``emit(builder, op, operands)`` is the one entry.  Accuracy follows eager PyTorch: f32 quotients and square
+roots are IEEE's, in scalars and long blocks of a loop by Triton's ops (``tt.precise_divf``,
+``tt.precise_sqrt``), elsewhere without their branches, where about one in some millions is rounded otherwise;
+by a divisor that is a constant, or known not to be small, about one in a million.  A quotient that is rounded to 16 bits or fewer
 next (``analysis/kernel/precision.py``) is less exact: there the about 10 instructions of an IEEE quotient
 would limit the kernel's speed.
 """
@@ -31,6 +32,7 @@ from .tile_math import (
     quotient_by_constant,
     quotient_by_ordinary,
     quotient_by_row,
+    square_root,
     tanh_beside_one,
 )
 
@@ -202,8 +204,12 @@ def _rounded_and_clamped(value: ir.Value) -> tuple[ir.Value, float, float] | Non
 
 
 def _sqrt(builder: TileBuilder, op: ir.Operation, operands: Sequence[ir.Value]) -> list[ir.Value]:
-    name = "tt.precise_sqrt" if str(op.results[0].type) == "f32" else "math.sqrt"
-    return [builder.elementwise(name, operands)]
+    if str(op.results[0].type) != "f32":
+        return [builder.elementwise("math.sqrt", operands)]
+    elements = math.prod(shape_of(operands[0]))
+    if elements > 1 and (not builder.nested or elements <= _ROOMY):
+        return [square_root(builder, operands[0])]
+    return [builder.elementwise("tt.precise_sqrt", operands)]
 
 
 def _negf(builder: TileBuilder, op: ir.Operation, operands: Sequence[ir.Value]) -> list[ir.Value]:

@@ -469,3 +469,38 @@ func.func private @by_many(%x: tensor<4096xf32>, %o: tensor<4096xf32>) -> tensor
   %r = "fuse.store"(%o, %q, %true) {at = ["d0"], mode = "set"} : (tensor<4096xf32>, f32, i1) -> tensor<4096xf32>
   return %r : tensor<4096xf32>
 }
+
+// -----
+
+// A square root has no branch either: an approximate reciprocal root, corrected once; 0 and infinity are their own.
+// CHECK-LABEL: @root
+// CHECK: %[[OVER:.*]] = "tt.extern_elementwise"(%[[X:.*]]) {{.*}}symbol = "__nv_rsqrtf"
+// CHECK: %[[GUESS:.*]] = arith.mulf %[[X]], %[[OVER]]
+// CHECK: %[[LEFT:.*]] = math.fma %{{.*}}, %[[GUESS]], %[[X]]
+// CHECK: math.fma %[[LEFT]], %{{.*}}, %[[GUESS]]
+// CHECK: arith.select
+// CHECK-NOT: tt.precise_sqrt
+
+// Must not fire: of one number for all, a branch costs nothing.
+// CHECK-LABEL: @scalar_root
+// CHECK: "tt.precise_sqrt"(%{{.*}}) : (f32) -> f32
+func.func private @root(%x: tensor<4096xf32>, %o: tensor<4096xf32>) -> tensor<4096xf32>
+    attributes {fuse.kernel, fuse.dims = {d0 = "4096"}, fuse.ties = array<i64: 1>} {
+  %true = arith.constant true
+  %zero = arith.constant 0.0 : f32
+  %v = "fuse.load"(%x, %true, %zero) {at = ["d0"]} : (tensor<4096xf32>, i1, f32) -> f32
+  %q = math.sqrt %v : f32
+  %r = "fuse.store"(%o, %q, %true) {at = ["d0"], mode = "set"} : (tensor<4096xf32>, f32, i1) -> tensor<4096xf32>
+  return %r : tensor<4096xf32>
+}
+func.func private @scalar_root(%x: tensor<4096xf32>, %n: tensor<f32>, %o: tensor<4096xf32>) -> tensor<4096xf32>
+    attributes {fuse.kernel, fuse.dims = {d0 = "4096"}, fuse.ties = array<i64: 2>} {
+  %true = arith.constant true
+  %zero = arith.constant 0.0 : f32
+  %v = "fuse.load"(%x, %true, %zero) {at = ["d0"]} : (tensor<4096xf32>, i1, f32) -> f32
+  %n0 = "fuse.load"(%n, %true, %zero) {at = []} : (tensor<f32>, i1, f32) -> f32
+  %q = math.sqrt %n0 : f32
+  %m = arith.mulf %v, %q : f32
+  %r = "fuse.store"(%o, %m, %true) {at = ["d0"], mode = "set"} : (tensor<4096xf32>, f32, i1) -> tensor<4096xf32>
+  return %r : tensor<4096xf32>
+}

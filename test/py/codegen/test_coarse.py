@@ -80,6 +80,9 @@ BY_CONSTANT = """load x[d0] -> v
 %d = arith.constant DIVISOR : f32
 %q = arith.divf %v, %d : f32
 store q -> o[d0]"""
+ROOT = """load x[d0] -> v
+%q = math.sqrt %v : f32
+store q -> o[d0]"""
 OWN_QUOTIENT = """load x[d0] -> v
 load b[d0] -> d
 %q = arith.divf %v, %d : f32
@@ -220,6 +223,29 @@ def test_one_float32_divisor_for_a_row(divisor: float) -> None:
     torch.testing.assert_close(got, exact, rtol=2**-23, atol=2.0**-149, equal_nan=True)
     zeros = (got == 0) & (exact == 0)
     assert torch.equal(got[zeros].signbit(), exact[zeros].signbit())
+
+
+def own_root(x: torch.Tensor) -> torch.Tensor:
+    """The square roots of x, in float32."""
+    case = Case({"d0": str(x.numel())}, {"x": tensor(x.numel())}, {"o": tensor(x.numel())}, ROOT)
+    module = lowered(case.text(), ChooseTiling(), ApplyTiling())
+    assert "tt.precise_sqrt" not in str(module)
+    [got] = run(module, [x])
+    return got
+
+
+def test_square_roots_are_rounded_once() -> None:
+    """Every bit of 2**18 numbers of every size, and of the ends of the range; negative ones have none."""
+    generator = torch.Generator().manual_seed(0)
+    bits = torch.randint(0, 2**31, (1 << 18,), generator=generator).to(torch.int32)
+    x = bits.view(torch.float32)
+    ends = [0.0, -0.0, 2.0**-149, 1e-41, 2.0**-126, 2.0**-100, 1.0, 3.4e38, float("inf"), -1.0, float("nan")]
+    x = torch.cat([x, torch.tensor([*ends, -1e-40, -float("inf")])])
+    got, exact = own_root(x), x.double().sqrt().float()
+    assert torch.equal(got.isnan(), exact.isnan())
+    there = ~exact.isnan()
+    assert torch.equal(got[there], exact[there])
+    assert torch.equal(got[there].signbit(), exact[there].signbit())
 
 
 def own_quotient(x: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
