@@ -46,8 +46,8 @@ class WriteInPlace(AnalysisPass):
 
     Does not fire on a tensor that something reads later, through any view; on arguments of ``@main``, which
     the caller owns; on a tensor that is another operand of the call, too; on another element type, device or
-    number of elements; on destinations that other calls write to; nor below ``min_bytes``: each update in
-    place orders two launches, which small tensors do not repay.
+    number of elements; on destinations that other calls write to; nor below ``min_bytes``, but for a kernel
+    that only copies: each update in place orders two launches, which small tensors do not repay.
 
     Remarks: ``passed: in-place``, or ``missed`` with the rule that refuses: ``written-apart``, ``gather``,
     ``other-map``, ``other-points``, ``independent``.
@@ -80,8 +80,9 @@ class WriteInPlace(AnalysisPass):
         """Result number -> number of the operand that it is written over."""
         summary: Kernel | None = None
         pairs: dict[int, int] = {}
+        least = self.min_bytes if _copied(kernel) is None else 0
         for result, tie in enumerate(kernel_ties(kernel)):
-            for operand in storage.candidates(call, tie, self.min_bytes):
+            for operand in storage.candidates(call, tie, least):
                 if operand in pairs.values():
                     continue
                 summary = summary or Kernel.of(kernel)
@@ -213,19 +214,22 @@ def _in_place(program: Program, kernel: ir.Operation, pairs: dict[int, int]) -> 
     return new
 
 
-def _changes_nothing(kernel: ir.Operation) -> bool:
-    """Whether a kernel of one argument stores each element that it loads where it lies."""
+def _copied(kernel: ir.Operation) -> tuple[ir.Operation, ir.Operation] | None:
+    """The load and the store of a kernel that only copies."""
     body = [op for op in kernel_body(kernel) if not isinstance(op, arith.ConstantOp)]
     if [op.name for op in body] != ["fuse.load", "fuse.store", "func.return"]:
-        return False
+        return None
     load, store, _ = body
-    return (
-        load.operands[0] == store.operands[0]
-        and store.operands[1] == load.results[0]
-        and load.attributes["at"] == store.attributes["at"]
-        and is_true(load.operands[1])
-        and len(kernel.regions[0].blocks[0].arguments) == 1
-    )
+    return (load, store) if store.operands[1] == load.results[0] and is_true(load.operands[1]) else None
+
+
+def _changes_nothing(kernel: ir.Operation) -> bool:
+    """Whether a kernel of one argument stores each element that it loads where it lies."""
+    copied = _copied(kernel)
+    if copied is None or len(kernel.regions[0].blocks[0].arguments) != 1:
+        return False
+    load, store = copied
+    return load.operands[0] == store.operands[0] and load.attributes["at"] == store.attributes["at"]
 
 
 def _replace(
