@@ -238,8 +238,7 @@ RECOMPUTING = PassStage(
             "what stayed apart may be cheaper to compute again",
         ),
         PassStep(MaterializeFusion(), "merge each copy with its reader"),
-        PassStep(EliminateDead(), "originals that nobody reads any more"),
-        PassStep(FoldRanges(), "an index that a kernel computes itself by now needs no check"),
+        PassStep(FoldRanges(), "what extents decide needs no code, nor an index that is computed a check"),
         PassStep(
             lambda s: RecomputeProducers(s.hardware, s.fusions, computed_indices=True),
             "what checks no index may be computed again",
@@ -256,7 +255,6 @@ KERNELS = PassStage(
         PassStep(ExpandDots(), "what holds for sums holds for products"),
         PassStep(KeepFloat32(), "only memory holds 16 bits", PassSwitch.FLOAT32),
         PassStep(NarrowStores(), "write only the part that changes, once fusion of the whole is over"),
-        PassStep(FoldRanges(), "what extents decide needs no code"),
         PassStep(
             ConcatProductsInPlace(),
             "updates that replace all of a tensor are one kernel by now, which concatenates",

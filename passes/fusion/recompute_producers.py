@@ -8,7 +8,7 @@ from typing import ClassVar
 from ...compiler.analysis.fusion.graph import GroupGraph
 from ...compiler.analysis.fusion.score import Gain
 from ...compiler.analysis.kernel.accesses import Read, Summary
-from ...compiler.analysis.kernel.info import BodyOps, KernelInfo
+from ...compiler.analysis.kernel.info import PLAIN_LOAD, BodyOps, KernelInfo
 from ...compiler.base.dataclass import dataclass
 from ...compiler.base.remarks import Remarks
 from ...compiler.cost.hardware import SECTOR, Hardware
@@ -79,7 +79,7 @@ class RecomputeProducers(AnalysisPass):
     computed_indices: bool = False
 
     def run_with(self, module: ir.Module, remarks: Remarks, analyses: AnalysisManager) -> None:
-        if self.computed_indices and not _computes_indices(analyses.get(Program)):
+        if self.computed_indices and not _computes_indices(module):
             return
         hardware = hardware_of(self.hardware, self, module)
         graph = groups_of(analyses)
@@ -194,11 +194,12 @@ class _Uses(StorageHistory):
             self._bodies[made.name] = KernelInfo.of(made.callee).body
         body = self._bodies[made.name]
         tables = body.tables(result)
-        if self.computed_indices and not tables - body.rows(result):
+        if self.computed_indices and tables <= body.rows(result):
             return None
         if summary.asserts and not body.checks_indices_alone and (len(made.results) == 1 or tables):
             return None
-        looked_up = [r for r in summary.reads if r.indirect and r.argument in body.rows(result)]
+        rows = body.rows(result) if tables else tables
+        looked_up = [r for r in summary.reads if r.indirect and r.argument in rows]
         if any(self._row_bytes(made.operands[r.argument], r) < SECTOR for r in looked_up):
             return None
         needed, loaded = body.needed(result)
@@ -223,12 +224,18 @@ class _Uses(StorageHistory):
         return elements * spec.element_bytes
 
 
-def _computes_indices(program: Program) -> bool:
+def _computes_indices(module: ir.Module) -> bool:
     """Whether a kernel reads at an index that it computes of dims alone."""
-    bodies = (
-        KernelInfo.of(kernel).body for kernel in dict.fromkeys(kernel for _, kernel in program.kernel_calls())
-    )
-    return any(body.lookups - body.scattered for body in bodies)
+    for func in module.body.operations:
+        if "fuse.kernel" not in func.operation.attributes or not len(func.regions[0].blocks):
+            continue
+        for op in func.regions[0].blocks[0].operations:  # most programs look nothing up
+            if op.operation.name == "fuse.load" and len(op.operation.operands) > PLAIN_LOAD:
+                body = KernelInfo.of(func.operation).body
+                if body.lookups - body.scattered:
+                    return True
+                break
+    return False
 
 
 def _apart(tensors: list[_Tensor]) -> list[_Tensor]:

@@ -21,7 +21,7 @@ from ...mlir import ir
 from .accesses import Summary
 
 #: Operands of a load at no computed index: a tensor, a guard, and what is read where that is false.
-_PLAIN_LOAD = 3
+PLAIN_LOAD = 3
 
 
 @dataclass(frozen=True)
@@ -62,9 +62,9 @@ class BodyOps:
             made.update((result, number) for result in op.results)
             if name == "fuse.load":
                 loads[number] = ir.BlockArgument(operands[0]).arg_number
-                if len(operands) > _PLAIN_LOAD:
+                if len(operands) > PLAIN_LOAD:
                     lookups.add(number)
-                    indices = [needs[made[v]] for v in operands[_PLAIN_LOAD:] if v in made]
+                    indices = [needs[made[v]] for v in operands[PLAIN_LOAD:] if v in made]
                     if any(mask & read for mask in indices):
                         scattered.add(number)
                 read |= 1 << number
@@ -84,17 +84,13 @@ class BodyOps:
 
     def tables(self, result: int) -> set[int]:
         """The arguments of which something that runs for one result is loaded at a computed index."""
-        return self._loaded(self.lookups, result)
+        mask = self.needs[self.returned[result]]
+        return {self.loads[number] for number in self.lookups if mask >> number & 1}
 
     def rows(self, result: int) -> set[int]:
-        """Those of ``tables`` that are loaded at loaded indices.  One that is made of dims moves with
-        them.
-        """
-        return self._loaded(self.scattered, result)
-
-    def _loaded(self, numbers: frozenset[int], result: int) -> set[int]:
+        """Those of ``tables`` that are loaded at loaded indices.  One that is made of dims moves with them."""
         mask = self.needs[self.returned[result]]
-        return {self.loads[number] for number in numbers if mask >> number & 1}
+        return {self.loads[number] for number in self.scattered if mask >> number & 1}
 
     def needed(self, result: int) -> tuple[Counter[str], list[int]]:
         """What runs for one result: how many ops of each name, and the numbers of the loaded arguments."""
