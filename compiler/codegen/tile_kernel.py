@@ -23,6 +23,7 @@ from .products.tile_ranges import Range
 from .products.tile_segments import TileSegments
 from .tile_again import ComputedAgain
 from .tile_builder import Shape, shape_of
+from .tile_checks import LastChecks
 from .tile_grid import program_id, program_ids
 from .tile_lanes import without_ones
 from .tile_ops import NoTileForm
@@ -53,6 +54,7 @@ class TileKernel(TileSegments):
         #: (x, mean of x) in scalar code -> the tile of that mean, and the further results of
         #: ``Welford.whole``, whose difference is x - mean.
         self.deviations: dict[tuple[ir.Value, ir.Value], tuple[ir.Value, Sequence[ir.Value]]] = {}
+        self.checks = LastChecks.of(self.plan.ops, self.builder)
 
     def rewrite(self) -> list[Expr]:
         """Replaces the body by tile code.  Returns the grid: up to three expressions over sizes.  Raises
@@ -90,6 +92,8 @@ class TileKernel(TileSegments):
                 self._loop(stage)
         for op in self.plan.between(self.plan.last + 1):
             self._emit(op)
+        if self.checks is not None:
+            self.checks.emit()
 
     def _blocks_in_turn(self) -> list[Expr]:
         """The code of a program that goes through blocks: its own number, then every ``programs``-th one.
@@ -404,7 +408,11 @@ class TileKernel(TileSegments):
                 "arith.ori",
                 [condition, builder.elementwise("arith.xori", [active, builder.to(true, shape_of(active))])],
             )
-        builder.create("tt.assert", [], [condition], {"message": message, **index_check(op)})
+        attributes = {"message": message, **index_check(op)}
+        if self.checks is None or builder.nested:
+            builder.create("tt.assert", [], [condition], attributes)
+        else:
+            self.checks.add(condition, attributes)
 
     def _reduce(self, op: ir.Operation) -> None:
         if self.parts:

@@ -3,10 +3,10 @@ Triton's, and which become a libdevice function or a short sequence.
 
 ``emit(builder, op, operands)`` is the one entry.  Accuracy follows eager PyTorch: f32 quotients and square
 roots are IEEE's, in scalars and long blocks of a loop by Triton's ops (``tt.precise_divf``,
-``tt.precise_sqrt``), elsewhere without their branches, where about one in some millions is rounded otherwise;
-by a divisor that is a constant, or known not to be small, about one in a million.  A quotient that is rounded to 16 bits or fewer
-next (``analysis/kernel/precision.py``) is less exact: there the about 10 instructions of an IEEE quotient
-would limit the kernel's speed.
+``tt.precise_sqrt``), elsewhere without their branches, where about one in some millions is rounded
+otherwise; by a divisor that is a constant, or known not to be small, about one in a million.  A quotient that
+is rounded to 16 bits or fewer next (``analysis/kernel/precision.py``) is less exact: there the about 10
+instructions of an IEEE quotient would limit the kernel's speed.
 """
 
 import math

@@ -88,7 +88,7 @@ class BodyOps:
         return {self.loads[number] for number in self.lookups if mask >> number & 1}
 
     def rows(self, result: int) -> set[int]:
-        """Those of ``tables`` that are loaded at loaded indices.  One that is made of dims moves with them."""
+        """Those of ``tables`` that are loaded at loaded indices; those made of dims move with them."""
         mask = self.needs[self.returned[result]]
         return {self.loads[number] for number in self.scattered if mask >> number & 1}
 

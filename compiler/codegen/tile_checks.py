@@ -1,0 +1,51 @@
+"""Assertions that come last in tile code.
+
+Triton lets all threads of a program meet behind an assertion of a tile.  In front of what is looked up, no
+thread would read a row before all have read their indices; sixteen look-ups met sixteen times.
+"""
+
+from collections.abc import Sequence
+from dataclasses import field
+
+from ..base.dataclass import dataclass
+from ..ir.defining import is_true
+from ..ir.kernel import ASSERTS
+from ..mlir import ir
+from .tile_builder import Shape, TileBuilder, shape_of
+
+#: Of a load and a store: operands in front of their indices, and which of them is the guard.
+_GUARDS = {"fuse.load": (3, 1), "fuse.store": (3, 2)}
+
+
+@dataclass
+class LastChecks:
+    """The assertions of a kernel, until its code ends.  Those that say the same become one."""
+
+    builder: TileBuilder
+    found: dict[tuple[str, Shape], list[tuple[ir.Location, ir.Value, dict[str, ir.Attribute]]]] = field(
+        default_factory=dict
+    )
+
+    @staticmethod
+    def of(ops: Sequence[ir.Operation], builder: TileBuilder) -> "LastChecks | None":
+        """None where nothing is looked up, or some access at computed indices has no guard: it might read or
+        write elsewhere before an assertion that comes last fails.
+        """
+        looked_up = [op for op in ops if op.name in _GUARDS and len(op.operands) > _GUARDS[op.name][0]]
+        if not looked_up or any(is_true(op.operands[_GUARDS[op.name][1]]) for op in looked_up):
+            return None
+        return LastChecks(builder) if any(op.name in ASSERTS for op in ops) else None
+
+    def add(self, condition: ir.Value, attributes: dict[str, ir.Attribute]) -> None:
+        """Asserts a condition at the end.  attributes: of ``tt.assert``."""
+        key = (str(sorted((name, str(value)) for name, value in attributes.items())), shape_of(condition))
+        self.found.setdefault(key, []).append((ir.Location.current, condition, attributes))
+
+    def emit(self) -> None:
+        """The end of the code."""
+        for (location, condition, attributes), *others in self.found.values():
+            with location:
+                for _, other, _ in others:
+                    condition = self.builder.elementwise("arith.andi", [condition, other])
+                self.builder.create("tt.assert", [], [condition], attributes)
+        self.found.clear()
