@@ -1,9 +1,10 @@
-"""Assertions that come last in tile code.
+"""Assertions that say the same are one, which comes last in tile code.
 
-Triton lets all threads of a program meet behind an assertion of a tile.  In front of what is looked up, no
-thread would read a row before all have read their indices; sixteen look-ups met sixteen times.
+Triton lets all threads of a program meet behind an assertion of a tile: sixteen look-ups of one line met
+sixteen times, each in front of its rows.
 """
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import field
 
@@ -17,24 +18,36 @@ from .tile_builder import Shape, TileBuilder, shape_of
 _GUARDS = {"fuse.load": (3, 1), "fuse.store": (3, 2)}
 
 
+def message_of(op: ir.Operation) -> ir.Attribute:
+    """What an assertion of a scalar kernel says."""
+    return op.attributes["message" if op.name == "fuse.device_assert" else "msg"]
+
+
 @dataclass
 class LastChecks:
-    """The assertions of a kernel, until its code ends.  Those that say the same become one."""
+    """The assertions of a kernel that say what others do, until its code ends."""
 
     builder: TileBuilder
+    shared: frozenset[str]  #: messages of several assertions
     found: dict[tuple[str, Shape], list[tuple[ir.Location, ir.Value, dict[str, ir.Attribute]]]] = field(
         default_factory=dict
     )
 
     @staticmethod
     def of(ops: Sequence[ir.Operation], builder: TileBuilder) -> "LastChecks | None":
-        """None where nothing is looked up, or some access at computed indices has no guard: it might read or
+        """None where no two say the same, or some access at computed indices has no guard: it might read or
         write elsewhere before an assertion that comes last fails.
         """
+        messages = Counter(str(message_of(op)) for op in ops if op.name in ASSERTS)
+        shared = frozenset(message for message, count in messages.items() if count > 1)
         looked_up = [op for op in ops if op.name in _GUARDS and len(op.operands) > _GUARDS[op.name][0]]
-        if not looked_up or any(is_true(op.operands[_GUARDS[op.name][1]]) for op in looked_up):
+        if not shared or any(is_true(op.operands[_GUARDS[op.name][1]]) for op in looked_up):
             return None
-        return LastChecks(builder) if any(op.name in ASSERTS for op in ops) else None
+        return LastChecks(builder, shared)
+
+    def waits(self, op: ir.Operation) -> bool:
+        """Whether an assertion comes last."""
+        return str(message_of(op)) in self.shared
 
     def add(self, condition: ir.Value, attributes: dict[str, ir.Attribute]) -> None:
         """Asserts a condition at the end.  attributes: of ``tt.assert``."""

@@ -23,7 +23,7 @@ from .products.tile_ranges import Range
 from .products.tile_segments import TileSegments
 from .tile_again import ComputedAgain
 from .tile_builder import Shape, shape_of
-from .tile_checks import LastChecks
+from .tile_checks import LastChecks, message_of
 from .tile_grid import program_id, program_ids
 from .tile_lanes import without_ones
 from .tile_ops import NoTileForm
@@ -399,7 +399,6 @@ class TileKernel(TileSegments):
         builder = self.builder
         condition = self._operand(op.operands[0])
         active = self._active(op)
-        message = op.attributes["message" if op.name == "fuse.device_assert" else "msg"]
         if op.name == "fuse.device_assert":
             active = builder.both(active, self._operand(op.operands[1]))
         if active is not None:
@@ -408,11 +407,11 @@ class TileKernel(TileSegments):
                 "arith.ori",
                 [condition, builder.elementwise("arith.xori", [active, builder.to(true, shape_of(active))])],
             )
-        attributes = {"message": message, **index_check(op)}
-        if self.checks is None or builder.nested:
-            builder.create("tt.assert", [], [condition], attributes)
-        else:
+        attributes = {"message": message_of(op), **index_check(op)}
+        if self.checks is not None and not builder.nested and self.checks.waits(op):
             self.checks.add(condition, attributes)
+        else:
+            builder.create("tt.assert", [], [condition], attributes)
 
     def _reduce(self, op: ir.Operation) -> None:
         if self.parts:

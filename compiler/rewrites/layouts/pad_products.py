@@ -44,8 +44,9 @@ _PADDABLE = overloads(lambda op: op.paddable)
 #: Elements of 16 bytes, of a cache line, and from which length of a row a whole line of zeros is cheap.
 _VECTOR, _LINE, _LONG_ROW = 8, 64, 2048
 #: How many times longer a product takes, by the largest power of two that divides its sizes (measured on an
-#: H200: 5.4 to 7.5 for odd ones, 2.9 for even ones).
-_SLOWER = {1: 5.0, 2: 2.5, 4: 1.2}
+#: H200: 5.4 to 7.5 for odd ones, 2.9 for even ones, 1.3 to 2.9 for multiples of four, of which ten of twelve
+#: are above 1.6).
+_SLOWER = {1: 5.0, 2: 2.5, 4: 1.8}
 #: Operations of tensor cores in the time that memory moves a byte, and bytes in the time of one launch.
 _OPERATIONS_PER_BYTE, _LAUNCH_BYTES = 200, 8 << 20
 
