@@ -23,9 +23,9 @@ from .products.tile_ranges import Range
 from .products.tile_segments import TileSegments
 from .tile_again import ComputedAgain
 from .tile_builder import Shape, shape_of
-from .tile_checks import LastChecks, message_of
 from .tile_grid import program_id, program_ids
 from .tile_lanes import without_ones
+from .tile_memory import LastChecks, message_of
 from .tile_ops import NoTileForm
 from .tile_plan import TilingError
 from .tile_rounding import Rounding
