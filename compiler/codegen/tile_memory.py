@@ -1,5 +1,5 @@
-"""What tile code does beside computing.  Stores: plain ones, and atomic ones for modes in which several points
-may write to one address.  Assertions that say the same are one, which comes last.
+"""What tile code does beside computing.  Stores: plain ones, and atomic ones for modes in which several
+points may write to one address.  Assertions that say the same are one, which comes last.
 
 Triton lets all threads of a program meet behind an assertion of a tile: sixteen look-ups of one line met
 sixteen times, each in front of its rows.
