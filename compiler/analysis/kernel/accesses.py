@@ -106,7 +106,7 @@ class Summary:
         """
         kernel = Kernel.of(func)
         segments = segments_of(kernel)
-        kernel = in_segments(kernel)
+        kernel = kernel if segments is None else in_segments(kernel)
         body = list(kernel.func.regions[0].blocks[0].operations)
         returned = {value: i for i, value in enumerate(body[-1].operation.operands)}
         made = {a.op.results[0] for a in kernel.stores}

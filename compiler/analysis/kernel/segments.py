@@ -39,8 +39,10 @@ class RowSegments:
 
 def segments_of(kernel: Kernel) -> RowSegments | None:
     """The segments of the rows of a product; None where it has none, or several kinds of them."""
+    if not kernel.products or len(kernel.reductions) == len(kernel.products):
+        return None
     found = [s for op in kernel.reductions if (s := _segments(kernel, op)) is not None]
-    return found[0] if len(found) == 1 and kernel.products else None
+    return found[0] if len(found) == 1 else None
 
 
 def in_segments(kernel: Kernel) -> Kernel:

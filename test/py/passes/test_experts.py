@@ -2,7 +2,7 @@
 
 import pytest
 import torch
-from compiling import check, with_exact_gradients
+from compiling import Compiled, check, with_exact_gradients
 from expert_layers import drawn, gated, grouped, joined, layer, summed
 
 pytestmark = pytest.mark.usefixtures("fresh_dynamo")
@@ -57,6 +57,17 @@ def test_other_counts_need_no_other_program() -> None:
         other = drawn(40, 2, 8, 32, 48, seed=seed)
         torch.testing.assert_close(compiled(*other.values()), layer(*other.values()), rtol=0.05, atol=0.05)
     assert len(compiled.graphs) == 1
+
+
+def test_how_many_rows_there_are_may_be_unknown() -> None:
+    compiled = Compiled(grouped, GENERATED, dynamic=None)
+    for tokens in (40, 56, 24):
+        given = drawn(tokens, 2, 8, 32, 48, seed=tokens)
+        x = given["x"][given["rows"]]
+        torch._dynamo.mark_dynamic(x, 0)
+        got, want = (f(x, given["w1"], given["offs"]) for f in (compiled, grouped))
+        torch.testing.assert_close(got, want, rtol=0.02, atol=0.02)
+    assert (len(compiled.graphs), compiled.graphs[0].externs) == (1, 0)
 
 
 @pytest.mark.parametrize("offs", [[3, 2, 9, 80], [3, 4, 9, 81], [-1, 4, 9, 80]])
