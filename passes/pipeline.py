@@ -26,6 +26,7 @@ from .graph.eliminate_dead import EliminateDead
 from .graph.fold_views import FoldViews
 from .graph.lower_control_deps import LowerControlDeps
 from .graph.store_pieces import StorePieces
+from .kernels.check_apart import CheckApart
 from .kernels.combine_reductions import CombineReductions
 from .kernels.fold_ranges import FoldRanges
 from .kernels.keep_float32 import KeepFloat32
@@ -285,6 +286,7 @@ TILING = PassStage(
         PassStep(CombineReductions(), "one read for what needs two"),
         PassStep(lambda s: SplitReductions(s.hardware), "few long rows would leave most of the GPU idle"),
         PassStep(WriteInPlace(), "fusion is over: results may overwrite dead operands"),
+        PassStep(lambda s: CheckApart(s.hardware), "fusion is over: no product calls what a failure calls"),
         PassStep(DeduplicateKernels(), "equal kernels are tiled and compiled once"),
         PassStep(lambda s: SliceProducts(s.hardware), "a sum for each warp: few rows leave few programs"),
         PassStep(
