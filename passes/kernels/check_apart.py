@@ -6,8 +6,8 @@ from ...compiler.analysis.contraction.tensor_cores import sides_of
 from ...compiler.analysis.kernel.shape import KernelShape
 from ...compiler.base.dataclass import dataclass
 from ...compiler.base.remarks import Remarks
-from ...compiler.ir.contractions import PRODUCTS
 from ...compiler.ir.choices import CHOICE
+from ...compiler.ir.contractions import PRODUCTS
 from ...compiler.ir.kernel import Kernel, code_of, string
 from ...compiler.ir.sizes import hints_of
 from ...compiler.mlir import ir
