@@ -3,7 +3,7 @@
 The bindings wrap an op that a block, ``owner`` or a use gives as its class.  ``isinstance(op, fuse.Load)``
 asks which it is, and takes a quarter of the time that comparing its name takes.  What ``.operation``,
 ``.parent``, ``walk`` and ``ir.Operation.create`` give is a plain ``ir.Operation``, which is of no class.
-There ``op.name`` says it.
+There ``op.name`` says it.  An op as its class has no ``block``: ``op.operation`` has.
 """
 
 from ..mlir import arith, ir
