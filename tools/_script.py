@@ -6,6 +6,7 @@ import itertools
 import os
 import runpy
 import sys
+import traceback
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -51,6 +52,8 @@ class ScriptError(Exception):
 
 def run_script(script: str, arguments: Sequence[str]) -> None:
     """Runs a script as Python would, inside ``imports_of``.  Raises ``ScriptError``."""
+    if not Path(script).exists():
+        raise ScriptError(f"there is no file '{script}'")
     with replaced(sys, "argv", [script, *arguments]):
         try:
             runpy.run_path(script, run_name="__main__")
@@ -58,7 +61,9 @@ def run_script(script: str, arguments: Sequence[str]) -> None:
             if stopped.code not in (None, 0):
                 raise ScriptError(f"{script} ended with exit code {stopped.code}") from None
         except Exception as error:
-            raise ScriptError(f"{script} raised {type(error).__name__}: {error}") from error
+            lines = [f.lineno for f in traceback.extract_tb(error.__traceback__) if f.filename == script]
+            place = f"{script}:{lines[-1]}" if lines else script  # a syntax error names its line itself
+            raise ScriptError(f"{place} raised {type(error).__name__}: {error}") from error
 
 
 def imports_of(script: str) -> contextlib.AbstractContextManager[None]:

@@ -174,10 +174,16 @@ def test_nothing_fails_and_nothing_is_written(tool, tmp_path) -> None:
 
 def test_what_is_wrong_with_a_script_is_one_sentence(tmp_path, capsys) -> None:
     script = tmp_path / "s.py"
-    for text, said in (("1 / 0", "raised ZeroDivisionError"), ("import sys; sys.exit(3)", "exit code 3")):
+    for text, said in (
+        ("def f():\n    1 / 0\nf()", f"{script}:2 raised ZeroDivisionError: division by zero"),
+        ("1 +", f"{script} raised SyntaxError: invalid syntax (s.py, line 1)"),
+        ("import sys; sys.exit(3)", "exit code 3"),
+    ):
         script.write_text(text)
         assert _minify.main(["--out", str(tmp_path / "out"), str(script)]) == 1
         assert said in capsys.readouterr().err
+    assert _minify.main(["--out", str(tmp_path / "out"), str(tmp_path / "none.py")]) == 1
+    assert f"there is no file '{tmp_path / 'none.py'}'" in capsys.readouterr().err
     assert _bisect.main(["--out", str(tmp_path), str(script)]) == 2
     assert "which exists: name a new folder" in capsys.readouterr().err
 
