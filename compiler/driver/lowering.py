@@ -23,6 +23,7 @@ from ..base.options import OptionError
 from ..base.timing import PassTime, Timing
 from ..cost.devices import hardware_named
 from ..frontend.importer.importer import ImportedGraph
+from ..mlir import ir
 from ..report.torch_trace import TraceIR, tracing
 from ..runtime.cache.places import cache_folder
 from ..runtime.gpu.device_model import hardware_name
@@ -85,8 +86,7 @@ def lower(
         with _measured(request):
             manager.run(module, request.remarks)
     with _measured(request):
-        if request.options.pipeline is None and request.options.verify != "off":
-            verify_level(module, _level(request))
+        _verify(module, request)
     _account(manager.times, request.timing.part("passes"))
     complete = all(search.complete for search in searches)
     if not complete and not request.seconds_left:
@@ -201,6 +201,21 @@ def _searches(request: Request, place: Path, settings: Settings) -> "list[Fusion
 def _table(place: Path | None, name: str) -> str:
     """The file with a table of measurements, "" where nothing is measured."""
     return "" if place is None else str(place / name)
+
+
+def _verify(module: ir.Module, request: Request) -> None:
+    """Checks the level that the passes have reached.  Raises VerificationError, and ``OptionError`` where the
+    user's pipeline does not reach what a GPU runs."""
+    if request.options.verify == "off":
+        return
+    try:
+        if request.options.pipeline is None or _level(request) == "planned":
+            verify_level(module, _level(request))
+    except VerificationError as error:
+        if request.options.pipeline is None:
+            raise
+        told = f"option 'pipeline' does not reach the level planned, which {request.device} runs: {error}"
+        raise OptionError(told) from None
 
 
 def _level(request: Request) -> str:

@@ -240,5 +240,5 @@ def moved_inputs(inputs: Sequence[Any], constants: int, seed: int) -> list[Any]:
         wide = isinstance(value, Tensor) and value.dtype in (torch.float32, torch.float64)
         if wide and not meets_itself(value):
             sign = torch.randint(0, 2, value.shape, generator=generator) * 2 - 1
-            value.mul_(1 + sign * torch.finfo(value.dtype).eps)
+            value.mul_(1 + sign.to(value.device) * torch.finfo(value.dtype).eps)
     return moved

@@ -9,11 +9,14 @@ import pytest
 import torch
 from compiling import Compiled, check, cloned
 from interpreted_gpu import interpreted_gpu
+from made_up_gpu import made_up_gpu
 from torch import Tensor, nn
 from torch._subclasses.fake_tensor import FakeTensorMode
 
 from fuse_mlir.compiler import backend
 from fuse_mlir.compiler.driver.request import graph_device
+from fuse_mlir.passes.pipeline import default_pipeline
+from fuse_mlir.passes.pipeline_text import pipeline_text
 
 pytestmark = pytest.mark.usefixtures("fresh_dynamo")
 
@@ -223,3 +226,11 @@ def test_what_torch_gives_at_any_address_is_aligned() -> None:
 
     with interpreted_gpu():
         check(function, torch.randn(32))
+
+
+def test_a_pipeline_that_ends_too_early_is_told() -> None:
+    """A CPU runs any level, a GPU one alone."""
+    text = pipeline_text(default_pipeline("scheduled"))
+    compiled = Compiled(lambda x: x.softmax(-1) + 1, {"pipeline": text, "cache": False})
+    with made_up_gpu(), pytest.raises(Exception, match="does not reach the level planned, which cpu runs: "):
+        compiled(torch.randn(4, 8))

@@ -1,4 +1,4 @@
-"""``minify`` over a script whose graph runs on a GPU: a wrong answer, an error, and a device that is lost."""
+"""``minify`` and ``bisect`` over scripts on a GPU: a wrong answer, an error, a device that is lost."""
 
 import subprocess
 import sys
@@ -10,7 +10,7 @@ import pytest
 from fuse_mlir.compiler.ir.kernel import is_kernel
 from fuse_mlir.compiler.mlir import ir
 from fuse_mlir.passes.graph.duplicate_cheap import DuplicateCheap
-from fuse_mlir.tools import _minify
+from fuse_mlir.tools import _bisect, _minify
 
 pytestmark = [pytest.mark.gpu, pytest.mark.usefixtures("fresh_dynamo")]
 
@@ -73,6 +73,20 @@ def test_the_op_that_a_pass_fails_on_is_left(minified, monkeypatch) -> None:
     monkeypatch.setattr(DuplicateCheap, "run_with", fail)
     out, said = minified()
     assert "of exp it still raises KeyError: 'd7'" in said and (out / "minified.py").is_file(), said
+
+
+def test_bisect_names_the_pass_that_gives_a_wrong_answer(tmp_path, capsys, monkeypatch) -> None:
+    def leave_out(self: object, module: ir.Module, *_: object) -> None:
+        for kernel in filter(is_kernel, module.body.operations):
+            for op in kernel.regions[0].blocks[0].operations:
+                if op.operation.name == "math.exp":
+                    op.operation.result.replace_all_uses_with(op.operation.operands[0])
+
+    monkeypatch.setattr(DuplicateCheap, "run_with", leave_out)
+    (tmp_path / "script.py").write_text(SCRIPT)
+    assert _bisect.main(["--out", str(tmp_path / "out"), str(tmp_path / "script.py")]) == 1
+    said = capsys.readouterr().out
+    assert "the pass duplicate-cheap breaks the answer: NumericMismatch: " in said, said
 
 
 def test_a_device_that_is_lost_is_said(tmp_path) -> None:

@@ -7,10 +7,17 @@ from typing import ClassVar
 
 import pytest
 import torch
+from torch.overrides import TorchFunctionMode
 
 from fuse_mlir.compiler.ir.context import make_context
 from fuse_mlir.compiler.mlir import ir
-from fuse_mlir.compiler.runtime.checks.made_inputs import InputMaker, SizeSymbol, copy_inputs, other_sizes
+from fuse_mlir.compiler.runtime.checks.made_inputs import (
+    InputMaker,
+    SizeSymbol,
+    copy_inputs,
+    moved_inputs,
+    other_sizes,
+)
 from fuse_mlir.compiler.runtime.checks.numeric_check import NumericVerifier
 from fuse_mlir.compiler.runtime.checks.outcomes import NumericMismatch, Outcome, check_equal
 from fuse_mlir.compiler.runtime.errors import DeviceAssertError, RunError
@@ -107,6 +114,22 @@ def test_an_ill_conditioned_answer_may_move_as_far_as_its_inputs_move_it():
             continue
         with pytest.raises(NumericMismatch):
             check_equal(before, after, "reassociates", reference=truth, moved=others)
+
+
+class OneDevice(TorchFunctionMode):
+    """As a GPU has it; a tensor on the device "meta" takes one on a CPU, too."""
+
+    def __torch_function__(self, func, types, args=(), kwargs=None):
+        if func is torch.Tensor.mul_:
+            assert len({value.device for value in args}) == 1
+        return func(*args, **(kwargs or {}))
+
+
+def test_inputs_are_moved_on_their_device():
+    """``bisect`` has those of a call on a GPU."""
+    with OneDevice():
+        moved, kept = moved_inputs([torch.ones(3, device="meta"), torch.ones(2)], 1, seed=0)
+    assert moved.device.type == "meta" and torch.equal(kept, torch.ones(2))
 
 
 def test_a_wrong_pass_is_caught_on_moved_inputs_too():
