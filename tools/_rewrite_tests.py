@@ -121,6 +121,12 @@ TESTS = {
     "flex-attention": RewriteTests(
         "rewrites/test_flex_attention.py", "test_inductor_gets_the_op_alone", "test_left_alone"
     ),
+    "attention-calls": RewriteTests(
+        "rewrites/test_attention_calls.py", "test_it_computes_what_the_call_does", "test_left_alone"
+    ),
+    "attention-differences": RewriteTests(
+        "rewrites/test_attention_differences.py", "test_both_become_attention", "test_left_alone"
+    ),
     "flex-gradients": RewriteTests(
         "rewrites/test_flex_gradients.py", "test_each_form_is_kernels_and_right", "test_left_alone"
     ),

@@ -113,4 +113,51 @@ class WidenedCache:
         return call + microseconds(made, hardware, hardware.rates.streaming.pointwise)
 
 
-__all__ = ["MOST_ROWS", "MaskedAttention", "WidenedCache"]
+@dataclass(frozen=True)
+class LoopedAttention:
+    """Attention that may be one kernel, which goes through blocks of its keys.  ``heads``: the numbers of a
+    key and of a value.
+    """
+
+    rows: int
+    keys: int
+    heads: tuple[int, int]
+
+    def unmeasured(self, hardware: Hardware) -> str | None:
+        """Why nobody measured the kernel, or None."""
+        rates = hardware.rates.attention.looped
+        if hardware.capability[0] != rates.capability:
+            return "it was measured on other GPUs"
+        if rates.most_few < self.rows < rates.fewest_rows or self.keys < rates.fewest_keys:
+            return f"{self.rows} rows and {self.keys} keys were not measured"
+        if min(self.heads) < rates.narrowest or max(self.heads) > rates.widest:
+            return f"heads of {self.heads[0]} and {self.heads[1]} numbers take less time in other kernels"
+        return None
+
+    def flex_times(self, hardware: Hardware, *, pairs: bool, choice: bool) -> float:
+        """How many times the time of the kernel Inductor's kernel of ``flex_attention`` takes.  ``pairs``:
+        whether scores look numbers up for each row and key.  ``choice``: whether its mask is one of two.
+        """
+        rates = hardware.rates.attention.looped
+        if pairs:
+            return rates.flex_pairs
+        if self.rows <= rates.most_few:
+            return rates.flex_few
+        return rates.flex_choice if choice else rates.flex
+
+    def call_times(self, hardware: Hardware, *, computed: bool, bools: bool, rows: int) -> float:
+        """How many times the time of the kernel a call of the library takes.  ``computed``: whether the mask
+        is computed of rows and keys.  ``bools``: whether it says where, else it is added.  ``rows``: how many
+        it has.
+        """
+        rates = hardware.rates.attention.looped
+        if computed:
+            return rates.call_computed
+        if rows == 1:
+            return rates.call_keys
+        if not bools:
+            return rates.call_floats
+        return rates.call_narrow if max(self.heads) <= rates.narrow else rates.call_bools
+
+
+__all__ = ["MOST_ROWS", "LoopedAttention", "MaskedAttention", "WidenedCache"]

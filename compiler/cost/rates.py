@@ -241,11 +241,44 @@ class ChainRates:
 
 
 @dataclass(frozen=True)
-class AttentionRates:
-    """Attention under a mask, of few queries: ``call`` of the library, ``split`` over parts of the keys.
-    ``margin``: the part of the call's time that the other form is to take at most.
+class LoopedRates:
+    """Attention as one kernel that goes through blocks of its keys, on GPUs of a ``capability`` (its major
+    number), of ``fewest_rows`` or at most ``most_few``, ``fewest_keys``, and heads of ``narrowest`` to
+    ``widest`` numbers.  The others: how many times the time of the kernel something else takes.
+
+    Inductor's kernel of ``flex_attention``: ``flex``; ``flex_few``, of few rows; ``flex_pairs``, where scores
+    look numbers up for each row and key; ``flex_choice``, under a choice of two masks.  The library's call:
+    ``call_computed``, under a mask that is computed of rows and keys; ``call_bools``, under one of bools in
+    memory, and ``call_narrow``, of heads of at most ``narrow`` numbers; ``call_floats``, under one that is
+    added; ``call_keys``, under one for all rows.
     """
 
+    capability: float
+    fewest_rows: float
+    most_few: float
+    fewest_keys: float
+    narrowest: float
+    widest: float
+    flex: float
+    flex_few: float
+    flex_pairs: float
+    flex_choice: float
+    call_computed: float
+    call_bools: float
+    narrow: float
+    call_narrow: float
+    call_floats: float
+    call_keys: float
+
+
+@dataclass(frozen=True)
+class AttentionRates:
+    """Attention under a mask, of few queries: ``call`` of the library, ``split`` over parts of the keys.
+    ``margin``: the part of the call's time that the other form is to take at most.  ``looped``: of any number
+    of queries.
+    """
+
+    looped: LoopedRates
     call: Regime
     split: Regime
     margin: float

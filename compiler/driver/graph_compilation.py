@@ -12,6 +12,7 @@ from ..base.errors import CompilerFailed, ImportGraphError
 from ..base.options import Options
 from ..base.remarks import Remarks
 from ..base.timing import Timing, stage
+from ..cost.hardware import Hardware
 from ..frontend.autograd.decompositions import decomposition_table
 from ..frontend.importer.interface import Fallback
 from ..fx.saved_strides import ALL_KEPT, KeptStrides, result_strides
@@ -69,6 +70,25 @@ def compile_graph(
     return compiled
 
 
+def _flex_graph(request: Request) -> FlexGraph:
+    """What the rewrites of ``flex_attention`` ask of a graph."""
+    forced = request.options.flex_attention == "generated"
+    return FlexGraph(
+        request.gm,
+        forced,
+        forced and request.options.products == "generated",
+        partial(_hardware, request),
+        partial(decomposition_table, False),
+    )
+
+
+def _hardware(request: Request) -> Hardware:
+    from ..cost.devices import hardware_named
+    from .lowering import hardware_model_of
+
+    return hardware_named(hardware_model_of(request))
+
+
 def _compile(request: Request, key: str | None) -> CompiledGraph:
     """Compiles a graph, and stores its program under ``key`` when its kernels are loaded."""
     with request.timing.measured("load the compiler"):
@@ -76,8 +96,7 @@ def _compile(request: Request, key: str | None) -> CompiledGraph:
     gm, options = request.gm, request.options
     guards = _guards(gm)
     on = switched_on(options, kind=request.name, on_gpu=request.on_gpu)
-    spelled = FlexGraph(gm, options.flex_attention == "generated", partial(decomposition_table, False))
-    SPELLED.run(gm, on, request.remarks, spelled)
+    SPELLED.run(gm, on, request.remarks, _flex_graph(request))
     GRAPH.run(gm, on, request.remarks)
     if options.memory_limit is not None and request.name == "inference":
         CHUNKED.run(gm, on, request.remarks, Limited(gm, options.memory_limit))

@@ -13,6 +13,8 @@ from torch.fx import GraphModule
 from ..base.dataclass import dataclass
 from ..base.options import Options
 from ..base.remarks import Remarks
+from .attention.attention_calls import spell_calls
+from .attention.attention_differences import split_differences
 from .captured.attention import fuse_attention
 from .captured.attention_decoding import keep_decoding
 from .captured.attention_layout import lay_out_queries
@@ -125,10 +127,12 @@ CAPTURED = Stage(
         Step(update_one_by_one, Switch.ALWAYS, "what follows sees each write on its own"),
         Step(write_to_memory, Switch.ALWAYS, "what follows meets fewer views that are written"),
         Step(spell_sinks, Switch.INFERENCE, "before attention is looked for, which has no sinks"),
+        Step(split_differences, Switch.ATTENTION, "what follows looks for products of one softmax"),
         Step(keep_decoding, Switch.CASCADES, "what the next would make a call of"),
         Step(fuse_attention, Switch.ATTENTION, "makes the op that the next three change"),
         Step(lay_out_queries, Switch.ATTENTION, "the strides of the query are those of the result"),
         Step(simplify_masks, Switch.ATTENTION, "a mask that is gone needs no layout"),
+        Step(spell_calls, Switch.CASCADES, "of masks that are left; the next splits keys of a few queries"),
         Step(split_keys, Switch.ATTENTION, "without a mask, or a causal one, the call splits keys itself"),
         Step(lay_out_masks, Switch.ATTENTION, "what other masks are left"),
         Step(keep_batch_norms, Switch.INFERENCE, "AOTAutograd would spell them out"),

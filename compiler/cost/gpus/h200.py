@@ -14,6 +14,7 @@ from ..rates import (
     ChainRates,
     CollectiveRates,
     FewRowRates,
+    LoopedRates,
     Margins,
     Rate,
     Rates,
@@ -53,6 +54,10 @@ _DECODING = RateSource("decoding, 12 kinds", "H200", "2026-11-28", 0.15)
 _WALKS = RateSource("walks beside two kernels", "H200", "2026-11-23")
 #: One query of 32 heads over 8 with 32768 keys of 128, in bf16.
 _ATTENTION = RateSource("masked decoding, one query and 32768 keys", "H100", "2026-11-28")
+#: flex_attention as one kernel and as Inductor's: 30 forms and sizes (docs/attention.md).
+_FLEX = RateSource("flex_attention, 30 forms and sizes", "H200", "2026-11-28")
+#: Calls of attention under a mask, 2 x 16 heads of 2048 rows and keys (docs/attention.md).
+_MASKED = RateSource("calls of attention under 6 masks", "H200", "2026-11-28")
 #: Pairs of groups as one kernel and as two.
 _PAIRS = RateSource("groups as one kernel and as two", "H200", "2026-11-23")
 
@@ -177,7 +182,30 @@ _OF_CHAINS = ChainRates(
     blocks_in_turn=Rate(1.5, "blocks/program", _NARROW),
     blocks_copying=Rate(0.5, "blocks/program", _CHAINS),
 )
+#: flex_attention: 158 us beside 172 (nothing), 106 / 134 (causal), 129 / 144 (ALiBi), 114 / 137 (window of
+#: 512), 320 / 322 (documents of 16384 tokens); one query 143 / 311; a bias looked up 414 / 360 and 229 / 196;
+#: prefix 148 / 137; soft cap of heads of 256 numbers 979 / 771.  Calls: window of 512 64 / 265, bools 236 /
+#: 230, of heads of 64 246 / 313, floats 230 / 244, a mask of keys 178 / 190.
+_LOOPED = LoopedRates(
+    capability=Rate(9, "capability", _FLEX),
+    fewest_rows=Rate(64, "rows", _FLEX),
+    most_few=Rate(16, "rows", _FLEX),
+    fewest_keys=Rate(256, "keys", _FLEX),
+    narrowest=Rate(16, "numbers", _FLEX),
+    widest=Rate(128, "numbers", _FLEX),
+    flex=_times(1.09, _FLEX),
+    flex_few=_times(2.2, _FLEX),
+    flex_pairs=_times(0.86, _FLEX),
+    flex_choice=_times(0.92, _FLEX),
+    call_computed=_times(4.1, _MASKED),
+    call_bools=_times(0.97, _MASKED),
+    narrow=Rate(64, "numbers", _MASKED),
+    call_narrow=_times(1.27, _MASKED),
+    call_floats=_times(1.06, _MASKED),
+    call_keys=_times(1.06, _MASKED),
+)
 _OF_ATTENTION = AttentionRates(
+    looped=_LOOPED,
     call=Regime(HIDING),
     split=Regime(HIDING, bandwidth=_part(0.6, _ATTENTION)),
     margin=_part(0.7, _ATTENTION),

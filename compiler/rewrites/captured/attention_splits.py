@@ -68,12 +68,13 @@ def split_keys(gm: GraphModule) -> int:
 
 def _split_graph(graph: Graph) -> int:
     attentions = [n for n in graph.nodes if n.target is F.scaled_dot_product_attention]
-    if not attentions or any(_is_autocast(node) for node in graph.nodes):
+    if not attentions or any(is_autocast(node) for node in graph.nodes):
         return 0
     return sum(_split(node) for node in attentions)
 
 
-def _is_autocast(node: Node) -> bool:
+def is_autocast(node: Node) -> bool:
+    """Whether a node begins or ends a region of autocast."""
     return effect(node).opaque and "autocast" in getattr(node.target, "__name__", "")
 
 
@@ -225,4 +226,12 @@ def _by_parts(emit: Any, mask: Node, value: Tensor, heads: int, parts: int) -> N
     return emit("permute", emit("unflatten", by_group, -1, (parts, -1)), 0, 1, 4, 2, 3, 5)
 
 
-__all__ = ["KeySplit", "hardware_of", "masked_attention", "parts_of", "split_attention", "split_keys"]
+__all__ = [
+    "KeySplit",
+    "hardware_of",
+    "is_autocast",
+    "masked_attention",
+    "parts_of",
+    "split_attention",
+    "split_keys",
+]

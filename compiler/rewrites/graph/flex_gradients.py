@@ -16,8 +16,9 @@ After, for a ``joint`` function that multiplies what the score function's gradie
 program spells out.  No kernel adds in memory, so equal inputs give equal bits.  A row that admits no key has
 gradients of 0, as torch defines the op.
 
-It fires with ``flex_attention="generated"``, under the conditions of ``flex-kernels``.  It does not fire
-where a captured tensor has a gradient, which is a sum over scores.
+It fires with ``flex_attention="generated"`` and ``products="generated"``, under the conditions of
+``flex-kernels``: Inductor's kernels were measured to take less time.  It does not fire where a captured
+tensor has a gradient, which is a sum over scores.
 
 Why not an MLIR pass: the functions are FX graphs, and the op is a call of Inductor where it stays.
 """
@@ -48,7 +49,7 @@ _CAPTURED = 3
 def spell_flex_gradients(flex: FlexGraph) -> int:
     """Rewrites a graph with ``meta["val"]`` in place; how many calls are spelled out."""
     count, target = 0, torch.ops.higher_order.flex_attention_backward
-    for node in flex.gm.graph.find_nodes(op="call_function", target=target) if flex.forced else ():
+    for node in flex.gm.graph.find_nodes(op="call_function", target=target) if flex.gradients else ():
         for user in list(node.users):
             if not user.users:
                 node.graph.erase_node(user)

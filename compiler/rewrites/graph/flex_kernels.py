@@ -22,10 +22,9 @@ those of documents, or that is a choice of two, says nothing of the kind.  There
 
     x = where((first[i // 128] <= j) & (j < last[i // 128]) & (document[i] == document[j]), s, -inf)
 
-It fires where tensor cores multiply the operands, and the kernel was measured to take less time: on Hopper,
-with at least 64 rows or at most 16, 256 keys, heads of 16 to 128 numbers, in sizes that are known, where
-scores look nothing up for each pair of a row and a key.  With ``flex_attention="generated"`` it fires
-wherever the functions allow it.  It does not fire
+It fires where tensor cores multiply the operands, and the kernel was measured to take less time
+(``cost/attention.py``), in sizes that are known.  With ``flex_attention="generated"`` it fires wherever the
+functions allow it.  It does not fire
 
 - where a function does more than compute each score by itself, or is not read by the rules above: what only
   tables of blocks say, and a choice between masks (``|``) that bounds keys from both sides;
@@ -44,6 +43,8 @@ import torch
 from torch import Tensor
 from torch.fx import GraphModule
 
+from ...cost.attention import LoopedAttention
+from ...cost.hardware import Hardware
 from ...fx.new_node import tidied
 from ..rewriting import rewrite
 from .flex_masks import NotRead
@@ -53,11 +54,6 @@ log = logging.getLogger(__name__)
 
 #: The places of the score function and of the ``BlockMask`` among the arguments.
 _SCORE, _BLOCKS = 3, 4
-#: Rows, keys and numbers of a head at which the kernel took less time than Inductor's, or its slices did, and
-#: the major number of the GPUs' capability.
-_MOST_FEW, _FEWEST_ROWS, _FEWEST_KEYS = 16, 64, 256
-_NARROWEST_HEAD, _WIDEST_HEAD = 16, 128
-_MEASURED = 9
 
 
 @rewrite("flex-kernels", "flex_attention is spelled out, as one kernel of its products is faster")
@@ -68,7 +64,7 @@ def spell_flex_attention(flex: FlexGraph) -> int:
         try:
             call = FlexCall.of(flex.gm, node, _SCORE, _BLOCKS)
             if not flex.forced:
-                _weigh(call)
+                _weigh(call, flex.hardware())
         except NotRead as reason:
             log.debug("%s stays: %s", node.name, reason)
             continue
@@ -77,20 +73,18 @@ def spell_flex_attention(flex: FlexGraph) -> int:
     return tidied(flex.gm, count)
 
 
-def _weigh(call: FlexCall) -> None:
+def _weigh(call: FlexCall, hardware: Hardware) -> None:
     """Raises NotRead where Inductor's kernel was measured to take less time, or nobody measured it."""
     q, k, v = (call.node.args[n].meta["val"] for n in range(3))  # type: ignore[union-attr]
-    rows, keys, widths = q.shape[-2], k.shape[-2], (q.shape[-1], v.shape[-1])
     if not all(isinstance(n, int) for t in (q, k, v) for n in t.shape):
         raise NotRead("its sizes are unknown while compiling")
-    if not (rows >= _FEWEST_ROWS or rows <= _MOST_FEW) or keys < _FEWEST_KEYS:
-        raise NotRead(f"{rows} rows and {keys} keys were not measured")
-    if min(widths) < _NARROWEST_HEAD or max(widths) > _WIDEST_HEAD:
-        raise NotRead(f"heads of {widths[0]} and {widths[1]} take less time as Inductor's kernel")
-    if call.pairs:
-        raise NotRead("Inductor's kernel takes less time where scores look numbers up for each row and key")
-    if q.device.type == "cuda" and torch.cuda.get_device_capability(q.device)[0] != _MEASURED:
-        raise NotRead("it was measured on other GPUs")
+    sizes = LoopedAttention(q.shape[-2], k.shape[-2], (q.shape[-1], v.shape[-1]))
+    reason = sizes.unmeasured(hardware)
+    if reason is not None:
+        raise NotRead(reason)
+    times = sizes.flex_times(hardware, pairs=call.pairs, choice=call.choice)
+    if times < 1:
+        raise NotRead(f"Inductor's kernel takes {times} of the time")
 
 
 def _results(

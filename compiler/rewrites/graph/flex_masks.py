@@ -48,10 +48,12 @@ class NotRead(Exception):
 class Mask:
     """``open``: whether it admits all scores.  ``by_tables``: whether only tables of blocks bound the keys,
     as it compares what is looked up for a row with what is looked up for a key, or chooses between masks.
+    ``choice``: whether it does the latter.
     """
 
     open: bool
     by_tables: bool
+    choice: bool
 
 
 def read_score(function: GraphModule) -> Node:
@@ -95,7 +97,7 @@ def read_mask(function: GraphModule) -> Mask:
     result = read_score(function)
     places = [n for n in function.graph.nodes if n.op == "placeholder"]
     sides = _Conditions(places[3], places[2]).sides(result)
-    return Mask(not sides, not sides.isdisjoint(("look-ups", "choice")))
+    return Mask(not sides, not sides.isdisjoint(("look-ups", "choice")), "choice" in sides)
 
 
 def looks_pairs_up(function: GraphModule) -> bool:

@@ -16,6 +16,7 @@ from torch.fx.experimental.proxy_tensor import make_fx
 from torch.fx.node import map_arg
 
 from ...base.dataclass import dataclass
+from ...cost.hardware import Hardware
 from ...fx.graph_text import held
 from .flex_masks import NotRead, looks_pairs_up, read_mask, read_score
 from .inlining import inline
@@ -31,12 +32,15 @@ Decompositions = Mapping[Any, Callable[..., Any]]
 
 @dataclass(frozen=True)
 class FlexGraph:
-    """A graph of AOTAutograd, and whether each ``flex_attention`` that can be is spelled out.
-    decompositions: gives torch's ops that become simpler ones, as AOTAutograd is given them.
+    """A graph of AOTAutograd, and whether each ``flex_attention`` that can be is spelled out, and each
+    gradient of it.  hardware: gives the model that decides the others.  decompositions: gives torch's ops
+    that become simpler ones, as AOTAutograd is given them.
     """
 
     gm: GraphModule
     forced: bool
+    gradients: bool
+    hardware: Callable[[], Hardware]
     decompositions: Callable[[], Decompositions]
 
 
@@ -44,13 +48,15 @@ class FlexGraph:
 class FlexCall:
     """A call of the op or of its gradient.  ``masked``: whether its mask hides any scores.  ``by_tables``:
     whether the tables of its blocks bound the keys, as what the mask compares does not.  ``pairs``: whether
-    its score function looks numbers up for each pair of a row and a key.
+    its score function looks numbers up for each pair of a row and a key.  ``choice``: whether its mask is a
+    choice of two.
     """
 
     node: Node
     masked: bool
     by_tables: bool
     pairs: bool
+    choice: bool
 
     @staticmethod
     def of(gm: GraphModule, node: Node, score: int, blocks: int) -> "FlexCall":
@@ -69,7 +75,9 @@ class FlexCall:
         whole = _covers(table, query, key)
         if mask.open and not whole:
             raise NotRead("only the tables of its blocks mask scores")
-        return FlexCall(node, not mask.open, mask.by_tables and not whole, looks_pairs_up(changes))
+        return FlexCall(
+            node, not mask.open, mask.by_tables and not whole, looks_pairs_up(changes), mask.choice
+        )
 
     def spell_out(self, flex: FlexGraph, results: Callable[..., Sequence[Callable[[], Tensor]]]) -> None:
         """Puts steps in place of the call.  ``results`` takes this call and its arguments, and gives a

@@ -4,9 +4,10 @@ from typing import Any
 
 import pytest
 import torch
+from told import Told
 from torch import Tensor
 from torch._subclasses.fake_tensor import FakeTensorMode
-from torch.fx import GraphModule, Interpreter, Node, symbolic_trace
+from torch.fx import GraphModule, symbolic_trace
 from torch.nn import functional as F
 
 from fuse_mlir.compiler.base.options import Options
@@ -43,19 +44,6 @@ def paged(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
     table = torch.zeros_like(q[:, :16, 0, 0], dtype=torch.int64)
     k, v = (x.transpose(1, 2)[0].unflatten(0, (-1, 64))[table].flatten(1, 2).transpose(1, 2) for x in (k, v))
     return attention(q, k, v)
-
-
-class Told(Interpreter):
-    """Gives nodes the examples that Dynamo gives them, as if they were on a device."""
-
-    device = "cuda"
-
-    def run_node(self, n: Node) -> Any:
-        x = super().run_node(n)
-        if isinstance(x, Tensor):
-            how = {"dtype": x.dtype, "device": self.device, "requires_grad": x.requires_grad}
-            n.meta["example_value"] = torch.empty_strided(x.shape, x.stride(), **how)
-        return x
 
 
 def captured(

@@ -154,6 +154,7 @@ def test_sizes_that_are_symbols() -> None:
         ("nothing", 128, 128, 64, False),
         ("nothing", 128, 300, 256, False),
         ("looked up by the distance", 128, 300, 64, False),
+        ("prefix", 128, 300, 64, False),
     ],
 )
 def test_by_default_where_it_takes_less_time(

@@ -1,0 +1,3 @@
+"""Rewrites of a captured graph that spell attention out, of which ``derive-cascades`` makes kernels.
+``stages.py`` imports them.
+"""

@@ -1,0 +1,154 @@
+"""A call of ``scaled_dot_product_attention`` under a mask is spelled out where one kernel takes less time.
+
+Before::
+
+    out = scaled_dot_product_attention(q, k, v, attn_mask=mask, scale=0.125)
+
+After, for a mask of bools::
+
+    x = where(mask, (q @ k.transpose(-2, -1)).float() * 0.125, -inf)
+    out = where(logsumexp(x, -1) == -inf, 0, softmax(x, -1).to(q.dtype) @ v)
+
+torch's kernels that take a mask read it as numbers that are added, so a mask of bools is written as such
+numbers first, and they compute each score, whatever is masked.  ``derive-cascades`` makes one kernel of the
+steps, into which fuses what makes the mask.  Where that is a comparison of rows and keys, as a window is, no
+block is computed of which it hides each score.
+
+It fires where the kernel was measured to take less time (``cost/attention.py``): under a mask that is
+computed in the graph, as a window of positions is; one for all rows; one of floats; and one of bools in
+memory for narrow heads.  It does not fire without a mask, or for one that became ``is_causal``, as the
+kernels of the library that take none take less time; with dropout; for a few queries, whose keys are split;
+where gradients are asked for, under autocast, for sizes that are unknown while compiling; nor under an option
+that makes no such kernel: ``products`` other than ``auto``, or ``rounding="eager"``.
+
+A row that sees no key is 0, as the op defines it.  A NaN in a score that a mask of bools hides is lost.
+
+Why not an MLIR pass: AOTAutograd chooses torch's kernel when it traces the op.
+"""
+
+import logging
+from functools import partial
+from typing import Any
+
+import torch
+from torch.fx import Graph, GraphModule, Node
+from torch.nn import functional as F
+
+from ...cost.attention import LoopedAttention
+from ...fx.new_node import new_node
+from ..captured.attention_masks import attention_arguments
+from ..captured.attention_splits import hardware_of, is_autocast
+from ..captured.matching import example, rewrite_graphs
+from ..rewriting import rewrite
+
+log = logging.getLogger(__name__)
+
+#: The most queries of a call whose keys ``attention-splits`` or the library splits.
+_MOST_SPLIT = 16
+
+
+@rewrite(
+    "attention-calls",
+    "attention under a mask is spelled out, as one kernel takes less time than torch's that take a mask",
+)
+def spell_calls(gm: GraphModule) -> int:
+    """Spells out each such call in a captured graph, and in the graphs inside it; how many.
+
+    gm: as Dynamo hands it to a backend, with ``meta["example_value"]``.  It is changed in place.
+    """
+    if torch.is_autocast_enabled("cuda"):
+        return 0
+    return rewrite_graphs(gm, _spell_graph)
+
+
+def _spell_graph(graph: Graph) -> int:
+    calls = [n for n in graph.nodes if n.target is F.scaled_dot_product_attention]
+    if not calls or any(is_autocast(node) for node in graph.nodes):
+        return 0
+    count = 0
+    for node in calls:
+        reason = _refusal(node)
+        if reason is None:
+            _spell(node)
+            count += 1
+        else:
+            log.debug("%s stays a call: %s", node.name, reason)
+    return count
+
+
+def _refusal(node: Node) -> str | None:
+    """Why a call stays, or None."""
+    arguments = attention_arguments(node)
+    values = [example(arguments.get(name)) for name in ("query", "key", "value", "attn_mask")]
+    if arguments.get("dropout_p") or arguments.get("is_causal") or any(v is None for v in values):
+        return "it has no mask, or a dropout"
+    q, k, v, mask = (value for value in values if value is not None)
+    if any(value.requires_grad for value in (q, k, v, mask)):
+        return "gradients are asked for"
+    if not all(type(n) is int for value in (q, k, v, mask) for n in value.shape):
+        return "sizes are unknown"
+    if not (q.dim() == k.dim() == v.dim() == 4 and 2 <= mask.dim() <= 4):
+        return "operands are not 4-D, or the mask has one dim"
+    if len({q.dtype, k.dtype, v.dtype}) > 1 or mask.dtype not in (torch.bool, torch.float32, q.dtype):
+        return "operands differ in their dtype"
+    heads = k.shape[1] == v.shape[1] and (q.shape[1] == k.shape[1] or bool(arguments.get("enable_gqa")))
+    if not heads or q.shape[1] % k.shape[1] or len({t.shape[0] for t in (q, k, v)}) > 1:
+        return "operands are broadcast"
+    if q.device.type != "cuda" or q.dtype not in (torch.bfloat16, torch.float16):
+        return "its operands are not of 16 bits on a GPU"
+    if q.shape[-2] <= _MOST_SPLIT:
+        return "its keys are split"
+    sizes, hardware = LoopedAttention(q.shape[2], k.shape[2], (q.shape[3], v.shape[3])), hardware_of(q.device)
+    unmeasured = sizes.unmeasured(hardware)
+    if unmeasured is not None:
+        return unmeasured
+    computed = _is_computed(arguments["attn_mask"], q.shape[2] + k.shape[2])
+    bools = mask.dtype == torch.bool
+    times = sizes.call_times(hardware, computed=computed, bools=bools, rows=mask.shape[-2])
+    return None if times > 1 else f"it takes {times} of the kernel's time"
+
+
+def _is_computed(mask: Node, places: int) -> bool:
+    """Whether a mask is computed in the graph of tensors of no more elements than ``places``."""
+    pending, seen = [mask], set[Node]()
+    while pending:
+        node = pending.pop()
+        if node in seen:
+            continue
+        seen.add(node)
+        value = example(node)
+        if node.op in ("placeholder", "get_attr") and (value is None or value.numel() > places):
+            return False
+        pending += node.all_input_nodes
+    return True
+
+
+def _spell(node: Node) -> None:
+    arguments = attention_arguments(node)
+    query, key, value, mask = (arguments[name] for name in ("query", "key", "value", "attn_mask"))
+    q, k, given = (example(n) for n in (query, key, mask))
+    assert q is not None and k is not None and given is not None, "refused without example values"
+    scale = arguments.get("scale")
+    with node.graph.inserting_before(node):
+        emit: Any = partial(new_node, node.graph, like=node)
+        if q.shape[1] != k.shape[1]:
+            key, value = (emit("repeat_interleave", n, q.shape[1] // k.shape[1], 1) for n in (key, value))
+        products = emit("float", emit(torch.matmul, query, emit("transpose", key, -2, -1)))
+        x = emit("mul", products, q.shape[-1] ** -0.5 if scale is None else float(scale))
+        if given.dtype == torch.bool:
+            x = emit(torch.where, mask, x, -float("inf"))
+        else:
+            x = emit("add", x, mask)
+        empty = emit("eq", emit("logsumexp", x, -1, True), -float("inf"))
+        weights = emit("to", emit("softmax", x, -1), q.dtype)
+        result = emit("masked_fill", emit(torch.matmul, weights, value), empty, 0.0)
+        out = example(node)
+        if out is not None and not out.is_contiguous():  # as kernels lay it out, heads last
+            result = emit("transpose", emit("contiguous", emit("transpose", result, 1, 2)), 1, 2)
+    if out is not None:
+        result.meta["example_value"] = out
+    node.replace_all_uses_with(result)
+    node.graph.erase_node(node)
+
+
+__all__ = ["spell_calls"]

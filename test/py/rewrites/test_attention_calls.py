@@ -1,0 +1,136 @@
+"""rewrites/attention/attention_calls.py: calls of attention under a mask that are spelled out."""
+
+from typing import Any
+
+import pytest
+import torch
+from compiling import Compiled
+from told import Told
+from torch import Tensor
+from torch._subclasses.fake_tensor import FakeTensorMode
+from torch.fx import GraphModule, symbolic_trace
+from torch.nn import functional as F
+
+from fuse_mlir.compiler.base.options import Options
+from fuse_mlir.compiler.cost.attention import LoopedAttention
+from fuse_mlir.compiler.cost.devices import hardware_named
+from fuse_mlir.compiler.rewrites.attention import attention_calls
+from fuse_mlir.compiler.rewrites.attention.attention_calls import spell_calls
+from fuse_mlir.compiler.rewrites.stages import Switch, switched_on
+
+H200 = hardware_named("h200")
+
+
+@pytest.fixture(autouse=True)
+def on_hopper(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(attention_calls, "hardware_of", lambda device: H200)
+
+
+def masked(q: Tensor, k: Tensor, v: Tensor, mask: Tensor) -> Tensor:
+    return F.scaled_dot_product_attention(q, k, v, attn_mask=mask, enable_gqa=True)
+
+
+def windowed(q: Tensor, k: Tensor, v: Tensor, mask: Tensor) -> Tensor:
+    i, j = mask[:80, None], mask
+    return F.scaled_dot_product_attention(q, k, v, (i >= j) & (i - j < 20), enable_gqa=True)
+
+
+def for_all_rows(q: Tensor, k: Tensor, v: Tensor, mask: Tensor) -> Tensor:
+    return F.scaled_dot_product_attention(q, k, v, mask[:, :, :1], enable_gqa=True)
+
+
+def scaled(q: Tensor, k: Tensor, v: Tensor, mask: Tensor) -> Tensor:
+    return F.scaled_dot_product_attention(q, k, v, mask, scale=0.1, enable_gqa=True)
+
+
+def causal(q: Tensor, k: Tensor, v: Tensor, mask: Tensor) -> Tensor:
+    return F.scaled_dot_product_attention(q, k, v, is_causal=True, enable_gqa=True)
+
+
+def dropped(q: Tensor, k: Tensor, v: Tensor, mask: Tensor) -> Tensor:
+    return F.scaled_dot_product_attention(q, k, v, mask, 0.1, enable_gqa=True)
+
+
+def captured(
+    function: Any = masked,
+    rows: int = 80,
+    keys: int = 300,
+    head: int = 64,
+    device: str = "cuda",
+    dtype: torch.dtype = torch.bfloat16,
+    of_mask: torch.dtype = torch.bool,
+    gradients: bool = False,
+    mask: tuple[int, ...] = (),
+) -> GraphModule:
+    gm = symbolic_trace(function)
+    with FakeTensorMode():
+        q = torch.empty(2, 8, rows, head, dtype=dtype, requires_grad=gradients)
+        k, v = (torch.empty(2, 2, keys, head, dtype=dtype) for _ in range(2))
+        told = Told(gm)
+        told.device = device
+        told.run(q, k, v, torch.empty(mask or (2, 1, rows, keys), dtype=of_mask))
+    return gm
+
+
+def drawn(*sizes: int) -> Tensor:
+    return torch.randn(*sizes, generator=torch.Generator().manual_seed(sum(sizes))).to(torch.bfloat16)
+
+
+@pytest.mark.parametrize("function", [masked, scaled])
+@pytest.mark.parametrize("of_mask", [torch.bool, torch.bfloat16, torch.float32])
+def test_it_computes_what_the_call_does(function: Any, of_mask: torch.dtype) -> None:
+    """Of a row that sees no key, too."""
+    gm = captured(function, of_mask=of_mask)
+    assert spell_calls(gm) == 1
+    q, k, v = drawn(2, 8, 80, 64), drawn(2, 2, 300, 64), drawn(2, 2, 300, 64)
+    mask = torch.rand(2, 1, 80, 300) < 0.5
+    mask[:, :, 7] = False
+    if of_mask != torch.bool:
+        mask = torch.where(mask, torch.randn(2, 1, 80, 300), -torch.inf).to(of_mask)
+    exact = function(*(t.double() for t in (q, k, v)), mask if mask.dtype == torch.bool else mask.double())
+    found = gm(q, k, v, mask)
+    assert (found.dtype, found.shape) == (torch.bfloat16, exact.shape)
+    assert (found[:, :, 7] == 0).all()
+    assert (found.double() - exact).norm() <= 5e-3 * exact.norm()
+
+
+def test_masks_that_are_computed_or_for_all_rows_are_of_heads_of_any_width() -> None:
+    assert spell_calls(captured(windowed, head=128, mask=(300,), of_mask=torch.int64)) == 1
+    assert spell_calls(captured(for_all_rows, head=128)) == 1
+
+
+@pytest.mark.parametrize(
+    "how",
+    [
+        {"function": causal},
+        {"function": dropped},
+        {"rows": 1},
+        {"rows": 40},
+        {"keys": 100},
+        {"head": 256},
+        {"head": 128},
+        {"device": "cpu"},
+        {"dtype": torch.float32, "of_mask": torch.float32},
+        {"gradients": True},
+    ],
+)
+def test_left_alone(how: dict[str, Any]) -> None:
+    gm = captured(**how)
+    assert spell_calls(gm) == 0
+    assert any(n.target is F.scaled_dot_product_attention for n in gm.graph.nodes)
+
+
+def test_other_gpus_and_options_keep_the_call(monkeypatch: pytest.MonkeyPatch) -> None:
+    sizes = LoopedAttention(2048, 2048, (128, 128))
+    assert sizes.unmeasured(H200) is None
+    assert sizes.unmeasured(hardware_named("a100")) == "it was measured on other GPUs"
+    for given in ({"rounding": "eager"}, {"products": "library"}, {"attention": False}):
+        assert Switch.CASCADES not in switched_on(Options(**given), kind="inference", on_gpu=True)
+    monkeypatch.setattr(torch, "is_autocast_enabled", lambda device: True)
+    assert spell_calls(captured()) == 0
+
+
+def test_a_mask_that_does_not_broadcast_is_an_error() -> None:
+    args = [drawn(2, 8, 80, 16), drawn(2, 2, 300, 16), drawn(2, 2, 300, 16), torch.ones(3, 80, 300).bool()]
+    with pytest.raises(Exception, match=r"(?i)expand|broadcast|match"):
+        Compiled(masked)(*args)
