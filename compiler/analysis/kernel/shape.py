@@ -23,15 +23,13 @@ _WARP, _WARP_ELEMENTS, _WARP_REGISTERS = 32, 32, 160
 
 
 def is_sum_of_products(op: ir.Operation) -> bool:
-    """Whether a reduction adds up products, or sums of products (two weights that lie in one byte), or what
-    is negative of them.
-    """
+    """Whether a reduction adds up products, or sums of products (two weights that lie in one byte)."""
     if op.name != "fuse.reduce" or string(op.attributes["kind"]) != "sum":
         return False
     values = [op.operands[0]]
     while values:
         value = values.pop()
-        total = defining_op(value, arith.AddFOp, arith.AddIOp, arith.NegFOp)
+        total = defining_op(value, arith.AddFOp, arith.AddIOp)
         if total is not None:
             values += total.operands
         elif defining_op(value, arith.MulFOp, arith.MulIOp) is None:
