@@ -28,6 +28,7 @@ from .graph.lower_control_deps import LowerControlDeps
 from .graph.store_pieces import StorePieces
 from .kernels.check_apart import CheckApart
 from .kernels.combine_reductions import CombineReductions
+from .kernels.fold_factors import FoldFactors
 from .kernels.fold_ranges import FoldRanges
 from .kernels.keep_float32 import KeepFloat32
 from .kernels.lower_device_assert import LowerDeviceAssert
@@ -255,6 +256,7 @@ KERNELS = PassStage(
         PassStep(UnpackDots(), "before: these stay products", PassSwitch.FLOAT32),
         PassStep(ExpandDots(), "what holds for sums holds for products"),
         PassStep(KeepFloat32(), "only memory holds 16 bits", PassSwitch.FLOAT32),
+        PassStep(FoldFactors(), "behind: roundings between factors are gone", PassSwitch.FLOAT32),
         PassStep(NarrowStores(), "write only the part that changes, once fusion of the whole is over"),
         PassStep(
             ConcatProductsInPlace(),

@@ -60,6 +60,11 @@ ROUNDED_TEXT = (
     "{ .reg .b32 both; cvt.rn.bf16x2.f32 both, $3, $2; shl.b32 $0, both, 16; and.b32 $1, both, 0xffff0000; }"
 )
 ROUNDED_CONSTRAINTS = "=r,=r,r,r"
+#: PTX of tanh with a relative error of up to 2**-11: a quarter of that of rounding to bfloat16.
+TANH_TEXT, TANH_CONSTRAINTS = "tanh.approx.f32 $0, $1;", "=f,f"
+#: PTX that copies a number.  LLVM makes a branch of a loop that it knows to run at most once, and sets sums
+#: to 0 between the instructions of tensor cores there: ptxas then waits for each of these, in all loops.
+OPAQUE_TEXT, OPAQUE_CONSTRAINTS = "mov.b32 $0, $1;", "=r,r"
 #: PTX that widens the two bfloat16 of a register to float32, with one instruction for each.  A conversion
 #: takes two instructions for the upper one.
 WIDENED_TEXT = "{ shl.b32 $0, $2, 16; and.b32 $1, $2, 0xffff0000; }"

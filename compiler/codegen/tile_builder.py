@@ -106,7 +106,8 @@ def bits_in_table(value: ir.Value, entries: int, element: str) -> tuple[ir.Value
 
 class TileBuilder:
     """Builds tile ops.  ``scope`` brackets a region: values remembered inside it are forgotten at its end.
-    ``distinct``: PTX that is emitted now is not merged with equal PTX, nor moved.
+    ``distinct``: PTX that is emitted now is not merged with equal PTX, nor moved.  ``of_bf16``: what is
+    coarse is rounded to bfloat16, and computed for each score of a product.
     """
 
     def __init__(self, coarse: Collection[ir.Value] = (), beside_one: Collection[ir.Value] = ()) -> None:
@@ -115,7 +116,7 @@ class TileBuilder:
         """
         self._memo: list[dict] = [{}]
         self.coarse, self.beside_one = coarse, beside_one
-        self.distinct = False
+        self.distinct = self.of_bf16 = False
 
     # --- scopes -------------------------------------------------------------------------------------------
     @contextmanager
@@ -286,6 +287,14 @@ class TileBuilder:
     def widened(self, value: ir.Value) -> ir.Value:
         """A tile of bf16, widened to f32."""
         return self._packed([value], nvidia.WIDENED_TEXT, nvidia.WIDENED_CONSTRAINTS)
+
+    def tanh_of_bf16(self, value: ir.Value) -> ir.Value:
+        """tanh of a tile of f32, as exact as bf16 needs."""
+        return self._packed([value], nvidia.TANH_TEXT, nvidia.TANH_CONSTRAINTS, 1)
+
+    def opaque(self, value: ir.Value) -> ir.Value:
+        """The same number, of i32, of which LLVM knows nothing."""
+        return self._packed([value], nvidia.OPAQUE_TEXT, nvidia.OPAQUE_CONSTRAINTS, 1, value.type)
 
     def of_bits(self, value: ir.Value, signed: bool, element: str = "f32") -> ir.Value | None:
         """A tile of i8, or of a few bits of i32, converted to ``element``; None of other integers, and where

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from functools import partial
 
 from ..index import Expr, const, parse
-from ..ir.contractions import PRODUCTS
+from ..ir.contractions import DOT, PRODUCTS
 from ..ir.dialects import tt
-from ..ir.kernel import ASSERTS, REDUCTIONS, Kernel, index_check, string
+from ..ir.kernel import ASSERTS, LOOPED, REDUCTIONS, Kernel, index_check, string
 from ..ir.reductions import REDUCTION_OPS
 from ..ir.tile import Tile
 from ..mlir import ir, scf
@@ -47,6 +47,8 @@ class TileKernel(TileSegments):
     def __init__(self, kernel: Kernel, tile: Tile) -> None:
         super().__init__(kernel, tile)
         self.rounding = Rounding(self.builder, self._operand)
+        factors = {str(op.operands[1].type) for op in kernel.products}
+        self.builder.of_bf16 = LOOPED in kernel.func.attributes and factors == {"bf16"}
         self.iteration: ir.Value | None = None
         self.carries: dict[ir.Operation, Values] = {}
         self.unmasked: dict[ir.Operation, int] = {}  #: selects that take this operand, in the current loop
@@ -166,7 +168,9 @@ class TileKernel(TileSegments):
         if mask:
             self._check_outside(stage, ranges)
         for part in ranges:
-            loop = scf.ForOp(part.first, part.stop, one, carried)
+            opaque = mask and not part.whole and all(op.name == DOT for op in folded)
+            stop = builder.opaque(part.stop) if opaque else part.stop
+            loop = scf.ForOp(part.first, stop, one, carried)
             if self.tile.num_stages > 1:
                 loop.operation.attributes["tt.num_stages"] = builder.attribute(self.tile.num_stages)
             outer, framed = dict(self.values), self._values_of_frames()

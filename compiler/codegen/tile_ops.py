@@ -12,7 +12,7 @@ instructions of an IEEE quotient would limit the kernel's speed.
 import math
 from collections.abc import Callable, Sequence
 
-from ..analysis.kernel.precision import added_to_ordinary
+from ..analysis.kernel.precision import added_to_ordinary, summed_by_products
 from ..ir.defining import defining_op
 from ..ir.dialects import tt
 from ..mlir import arith, ir
@@ -76,7 +76,6 @@ LEGAL = frozenset(
 ) | frozenset(
     "math." + n
     for n in [
-        "exp2",
         "log",
         "log2",
         "sin",
@@ -374,8 +373,14 @@ def _tanh(builder: TileBuilder, op: ir.Operation, operands: Sequence[ir.Value]) 
     if op.results[0] in builder.beside_one:
         return [tanh_beside_one(builder, operands[0])]
     if op.results[0] in builder.coarse:
-        return [coarse_tanh(builder, operands[0])]
+        return [builder.tanh_of_bf16(operands[0]) if builder.of_bf16 else coarse_tanh(builder, operands[0])]
     return [_function(builder, BY_OP[op.name].name, operands, op)]
+
+
+def _exp2(builder: TileBuilder, op: ir.Operation, operands: Sequence[ir.Value]) -> list[ir.Value]:
+    if str(op.results[0].type) == "f32" and summed_by_products(op):
+        return [builder.extern(nvidia.EXP2, operands)]
+    return [builder.elementwise("math.exp2", operands)]
 
 
 def _index_cast(builder: TileBuilder, op: ir.Operation, operands: Sequence[ir.Value]) -> list[ir.Value]:
@@ -435,6 +440,7 @@ SPECIAL: dict[str, Emitter] = {
     "math.sqrt": _sqrt,
     "math.erf": _erf,
     "math.exp": lambda builder, op, operands: [exponential(builder, operands[0], added_to_ordinary(op))],
+    "math.exp2": _exp2,
     "math.tanh": _tanh,
     "math.isnan": _isnan,
     "math.isinf": _compared_with_infinity("oeq"),

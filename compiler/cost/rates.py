@@ -225,19 +225,24 @@ class ChainRates:
 
     ``chain``: of at most 128 columns.  ``cascade``: of any number, which a program goes through;
     ``few_rows``, of few rows, whose columns are split.  ``wide``: of more than 128, whose programs hold the
-    columns of one product; a step makes a descriptor.  ``call_spills``: how many times its estimate a call of
-    a wide chain takes where the result is larger than the L2 cache.  ``blocks_in_turn``, ``blocks_copying``:
-    the fewest blocks of rows for each program that goes through blocks, and for each that copies weights for
-    every block.
+    columns of one product; a step makes a descriptor.  ``gradients``: of attention with its gradients, whose
+    scores are computed again; ``saved_scores``, as calls that pass them on through memory; ``for_memory``:
+    how many times the time of these the kernels may take, which hold less.  ``call_spills``: how many times
+    its estimate a call of a wide chain takes where the result is larger than the L2 cache.
+    ``blocks_in_turn``, ``blocks_copying``: the fewest blocks of rows for each program that goes through
+    blocks, and for each that copies weights for every block.
     """
 
     chain: Regime
     cascade: Regime
     few_rows: Regime
     wide: Regime
+    gradients: Regime
+    saved_scores: Regime
     call_spills: float
     blocks_in_turn: float
     blocks_copying: float
+    for_memory: float
 
 
 @dataclass(frozen=True)

@@ -17,6 +17,7 @@ from ..base.dataclass import dataclass
 from ..base.errors import ImportGraphError
 from ..base.options import Options
 from ..base.remarks import Remarks
+from ..cost.devices import hardware_named
 from ..frontend.autograd.decompositions import decomposition_table
 from ..frontend.autograd.min_cut import partition
 from ..frontend.autograd.stand_in import training_step
@@ -46,7 +47,7 @@ from .hooks_guard import leave_out_hooks_guard
 from .program import CompiledGraph
 from .program_cache import ProgramCache, toolchain
 from .program_entry import InferenceLink
-from .request import algorithms_of, where_it_runs
+from .request import algorithms_of, hardware_model_on, where_it_runs
 
 log = logging.getLogger(__name__)
 
@@ -187,8 +188,10 @@ class CapturedCompilation:
         self, joint: torch.fx.GraphModule, joint_inputs: Sequence[Any], **given: Any
     ) -> tuple[torch.fx.GraphModule, torch.fx.GraphModule]:
         """The forward and the backward graph of the joint graph."""
-        _, on_gpu = where_it_runs(joint, self._options)
+        device, on_gpu = where_it_runs(joint, self._options)
         on = switched_on(self._options, kind="forward", on_gpu=on_gpu)
+        if self._options.products == "auto":
+            given["hardware"] = hardware_named(hardware_model_on(device, on_gpu, self._options))
         given["memory_limit"] = self._options.memory_limit
         forward, backward = partition(joint, joint_inputs, on=on, remarks=self._remarks, **given)
         self._backward_graph = backward

@@ -21,15 +21,13 @@ from ..base.collector import collector_paused
 from ..base.dataclass import dataclass
 from ..base.options import OptionError
 from ..base.timing import PassTime, Timing
-from ..cost.devices import hardware_named
 from ..frontend.importer.importer import ImportedGraph
 from ..mlir import ir
 from ..report.torch_trace import TraceIR, tracing
 from ..runtime.cache.places import cache_folder
-from ..runtime.gpu.device_model import hardware_name
 from ..verifier.verifier import VerificationError, verify_level
 from .program_cache import toolchain
-from .request import Request
+from .request import Request, hardware_model_on
 
 if TYPE_CHECKING:
     from .searches.fusion_search import FusionSearch
@@ -225,20 +223,8 @@ def _level(request: Request) -> str:
 
 
 def hardware_model_of(request: Request) -> str:
-    """The name of the hardware model that a graph is compiled for.  On a GPU the limits of a model that the
-    option names are still those of the device, or its kernels might not be launched.
-
-    Raises ``OptionError`` where the option names none.
-    """
-    given = request.options.hardware
-    index = torch.device(request.device).index if request.on_gpu else None
-    if given == "auto":
-        return hardware_name(index) if request.on_gpu else "generic"
-    try:
-        model = hardware_named(given).name
-    except ValueError as error:
-        raise OptionError(f"option 'hardware': {error}") from None
-    return hardware_name(index, model) if request.on_gpu and ":" not in model else model
+    """The name of the hardware model that a graph is compiled for.  Raises ``OptionError``."""
+    return hardware_model_on(request.device, request.on_gpu, request.options)
 
 
 __all__ = ["Lowered", "hardware_model_of", "lower"]

@@ -8,13 +8,14 @@ from typing import Any
 import torch
 
 from ..base.dataclass import dataclass
-from ..base.options import Options
+from ..base.options import OptionError, Options
 from ..base.remarks import Remarks
 from ..base.timing import Timing
+from ..cost.devices import hardware_named
 from ..fx.saved_strides import KeptStrides
 from ..runtime.cuda_graphs.trees import static_placeholders
 from ..runtime.deterministic import deterministic_algorithms
-from ..runtime.gpu.device_model import check_device
+from ..runtime.gpu.device_model import check_device, hardware_name
 
 
 @dataclass(frozen=True)
@@ -83,6 +84,23 @@ def where_it_runs(gm: torch.fx.GraphModule, options: Options) -> tuple[str, bool
     return device, on_gpu
 
 
+def hardware_model_on(device: str, on_gpu: bool, options: Options) -> str:
+    """The name of the hardware model for a device.  On a GPU the limits of a model that the option names are
+    still those of the device, or its kernels might not be launched.
+
+    Raises ``OptionError`` where the option names none.
+    """
+    given = options.hardware
+    index = torch.device(device).index if on_gpu else None
+    if given == "auto":
+        return hardware_name(index) if on_gpu else "generic"
+    try:
+        model = hardware_named(given).name
+    except ValueError as error:
+        raise OptionError(f"option 'hardware': {error}") from None
+    return hardware_name(index, model) if on_gpu and ":" not in model else model
+
+
 def runs_on_gpu(device: str, options: Options) -> bool:
     """Whether a graph on ``device`` is launched; else the interpreter runs it."""
     return device.startswith("cuda") and options.execute == "auto"
@@ -98,4 +116,4 @@ def graph_device(gm: torch.fx.GraphModule) -> str:
     return "cpu"
 
 
-__all__ = ["Request", "algorithms_of", "where_it_runs"]
+__all__ = ["Request", "algorithms_of", "hardware_model_on", "where_it_runs"]

@@ -13,6 +13,7 @@ import torch
 from torch import fx
 
 from .frames import user_line
+from .new_node import CASCADE
 from .roundings import rounds_implicitly
 from .template_answers import template_key
 from .templates import template_of
@@ -108,7 +109,8 @@ class Writer:
         self.lines.append(
             f"{node.name} {node.op} {target} {self.value(node.args)} {self.value(kwargs)} "
             f"{self.value(value)} {meta.get('unbacked_bindings') or ''} "
-            f"{'' if rounds_implicitly(node) else 'rounded '}{user_line(node)}"
+            f"{'' if rounds_implicitly(node) else 'rounded '}{'cascade ' if CASCADE in meta else ''}"
+            f"{user_line(node)}"
         )
 
     @staticmethod

@@ -9,8 +9,10 @@ from torch.fx import Graph, GraphModule, Node, map_arg
 WRITES = "writes"
 #: Metadata of a node whose result is rounded to 16 bits by everyone who reads it (``roundings.py``).
 ROUNDED = "rounded"
+#: Metadata of a product that is a kernel with others, decided in front of the partitioner.
+CASCADE = "cascade"
 #: The metadata that says from which lines, modules and ops of the user's a node is.
-_ORIGIN = ("stack_trace", "nn_module_stack", "from_node", "original_aten", ROUNDED)
+_ORIGIN = ("stack_trace", "nn_module_stack", "from_node", "original_aten", ROUNDED, CASCADE)
 
 
 def new_node(

@@ -3,7 +3,7 @@
 ``stages.py`` says which rewrites run, in which order, and what switches each one on.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Generic, TypeVar
 
 from torch.fx import Graph, GraphModule, Node
@@ -33,6 +33,35 @@ class Rewrite(Generic[Subject]):
         return self.apply(subject)
 
 
+class Weighed(int):
+    """How often a rewrite fired that weighs times, and those of each node that it changed or left alone."""
+
+    passed: tuple[tuple[Node, Mapping[str, float]], ...] = ()
+    missed: tuple[tuple[Node, Mapping[str, float]], ...] = ()
+
+    def fired(self, node: Node, times: Mapping[str, float]) -> "Weighed":
+        """Once more, with these times in microseconds."""
+        return self._with(self + 1, (*self.passed, (node, times)), self.missed)
+
+    def refused(self, node: Node, times: Mapping[str, float]) -> "Weighed":
+        """As often as before."""
+        return self._with(self, self.passed, (*self.missed, (node, times)))
+
+    @property
+    def times(self) -> dict[str, float]:
+        """Of all that fired, together."""
+        found = dict[str, float]()
+        for name, time in (item for _, times in self.passed for item in times.items()):
+            found[name] = found.get(name, 0.0) + time
+        return found
+
+    @staticmethod
+    def _with(count: int, passed: tuple[Any, ...], missed: tuple[Any, ...]) -> "Weighed":
+        made = Weighed(count)
+        made.passed, made.missed = passed, missed
+        return made
+
+
 def rewrite(name: str, remark: str) -> Callable[[Callable[[Subject], int]], Rewrite[Subject]]:
     """Makes a function, which changes a graph in place and returns how often it fired, a ``Rewrite``."""
 
@@ -56,6 +85,13 @@ class Rewriting:
         else the nodes with another value, such as other strides.  It has the lines of the nodes it names.
         """
         count = rewrite(subject)
+        weighed = count if isinstance(count, Weighed) else Weighed(count)
+        for node, times in weighed.missed:
+            line = user_line(node)
+            self._remarks.add(
+                rewrite.name, "missed", "slower", f"not so: {rewrite.remark}; it is estimated to take longer",
+                ops=(node.name,), locations=() if line is None else (line_text(line),), **times,
+            )  # fmt: skip
         if not count:
             return
         changed = self._changed()
@@ -67,7 +103,8 @@ class Rewriting:
             rewrite.remark,
             ops=tuple(node.name for node in changed),
             locations=tuple(lines),
-            count=count,
+            count=int(count),
+            **weighed.times,
         )
 
     def _changed(self) -> list[Node]:

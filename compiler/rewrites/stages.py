@@ -65,7 +65,7 @@ class Switch(Enum):
     ALWAYS = "always on"
     ATTENTION = "option `attention`"
     CASCADES = "option `attention`, where `products` is `auto` and `rounding` is `float32`"
-    GRADIENTS = "where `products` is `generated` and `rounding` is `float32`"
+    GRADIENTS = "where `products` is `generated`, or `auto` on a GPU, and `rounding` is `float32`"
     INFERENCE = "where no gradients are asked for"
     EPILOGUES = "option `epilogues`"
     LAYOUTS = "option `layouts`"
@@ -81,7 +81,8 @@ def switched_on(options: Options, *, kind: str, on_gpu: bool) -> frozenset[Switc
         Switch.ALWAYS: True,
         Switch.ATTENTION: options.attention,
         Switch.CASCADES: options.attention and options.products == "auto" and options.rounding == "float32",
-        Switch.GRADIENTS: options.products == "generated" and options.rounding == "float32",
+        Switch.GRADIENTS: (options.products == "generated" or (options.products == "auto" and on_gpu))
+        and options.rounding == "float32",
         Switch.INFERENCE: kind == "inference",
         Switch.EPILOGUES: library,
         Switch.LAYOUTS: options.free_layouts(on_gpu),
@@ -153,12 +154,18 @@ JOINT = Stage(
         Step(fuse_epilogues, Switch.EPILOGUES, "the ReLU is saved and not the product"),
         Step(save_one_shape, Switch.ALWAYS, "of what the rewrites before leave to be saved"),
         Step(merge_equal_nodes, Switch.ALWAYS, "the rewrites before make equal nodes, too"),
+        Step(compare_what_is_saved, Switch.ALWAYS, "last: equal nodes have become one, and it makes a copy"),
+    ),
+)
+WEIGHED = Stage(
+    "weighed",
+    "The joint graph after those rewrites, with the GPU that it runs on (`frontend/autograd/min_cut.py`).",
+    (
         Step(
             recompute_scores,
             Switch.GRADIENTS,
             "behind what makes equal nodes one, which then are of one region",
         ),
-        Step(compare_what_is_saved, Switch.ALWAYS, "last: equal nodes have become one, and it makes a copy"),
     ),
 )
 CHUNKED = Stage(
@@ -222,7 +229,7 @@ IMPORTED = Stage(
     ),
 )
 #: In the order in which they run.
-STAGES = (CAPTURED, JOINT, CHUNKED, KEYED, SPELLED, GRAPH, LAYOUTS, IMPORTED)
+STAGES = (CAPTURED, JOINT, WEIGHED, CHUNKED, KEYED, SPELLED, GRAPH, LAYOUTS, IMPORTED)
 
 __all__ = [
     "CAPTURED",
@@ -234,6 +241,7 @@ __all__ = [
     "LAYOUTS",
     "SPELLED",
     "STAGES",
+    "WEIGHED",
     "Stage",
     "Step",
     "Switch",

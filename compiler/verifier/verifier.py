@@ -227,7 +227,7 @@ def _named(op: ir.Operation) -> tuple[str, ir.Attribute]:
 _DECLARED = (
     "sym_name", "sym_visibility", "function_type", "arg_attrs", "res_attrs",
     "fuse.extern", "fuse.args", "fuse.kwargs", "fuse.held", "fuse.mutated", "fuse.aliases",
-    "fuse.effect", "fuse.precision", "fuse.ranks",
+    "fuse.effect", "fuse.precision", "fuse.ranks", "fuse.cascade",
 )  # fmt: skip
 
 #: How attributes of functions are read, whatever the function is.

@@ -3,7 +3,7 @@
 from typing import ClassVar, Literal
 
 from ...compiler.analysis.contraction.arguments import NotAProduct
-from ...compiler.analysis.contraction.kernel_or_call import Offers
+from ...compiler.analysis.contraction.kernel_or_call import Decision, Offers
 from ...compiler.analysis.contraction.product import Product
 from ...compiler.analysis.contraction.surroundings import Surroundings
 from ...compiler.analysis.program.provenance import node_names
@@ -85,7 +85,9 @@ class ChooseLibraries(AnalysisPass):
     its columns are weighed as a whole, too, in batches (rule ``cascade``): attention that a program spells
     out, of heads of at most 256 numbers in bf16 or f16, where nothing else reads the scores
     (``cascades.py``).
-    Where the pair is estimated to take longer, a ``missed`` remark of the rule says so.
+    Where the pair is estimated to take longer, a ``missed`` remark of the rule says so.  A declaration with
+    ``fuse.cascade`` is such a product without an estimate: the rewrite ``attention-gradients`` has weighed it
+    with the whole of its joint graph.
     ``fuse.cascade`` marks both kernels, and ``derive-cascades`` makes one of them, or leaves them to
     ``review-libraries``.
 
@@ -175,7 +177,8 @@ class ChooseLibraries(AnalysisPass):
                 )  # fmt: skip
                 note_choice(call, ProductChoice("form", tuple(node_names(call.location))))
                 continue
-            choice = offers.of(product, chain)
+            decided = CASCADE in callee.attributes and self.tensor_cores == "all"
+            choice = Decision(True, "cascade") if decided else offers.of(product, chain)
             said = "becomes a kernel" if choice.generated else f"is the library's: {choice.why}"
             remarks.add(
                 self.name, "passed" if choice.generated else "missed", choice.rule, f"@{name} {said}",
@@ -188,7 +191,7 @@ class ChooseLibraries(AnalysisPass):
                     stand_instead(kernel, callee, product)
                 if chain is not None and chain.wide:
                     kernel.attributes[WIDE] = ir.UnitAttr.get()
-                if chain is not None and chain.cascade:
+                if decided or (chain is not None and chain.cascade):
                     kernel.attributes[CASCADE] = ir.UnitAttr.get()
         program.erase_unused()
 

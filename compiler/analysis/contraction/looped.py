@@ -19,6 +19,8 @@ from .tiles import LEAST_EXTENT, SPARE_BYTES
 _ROWS, _COLUMNS, _WARPS = (64, 32, 16), (64, 32, 16), (4, 8)
 #: The most sums of a thread: of the last product, and of a block of the first one.
 _MOST_SUMS = 128
+#: Bytes of shared memory that the GPU takes of each program beyond those that it may have.
+_RESERVED_BYTES = 1024
 #: Copies of a block of columns in shared memory.
 _STAGES = (3, 2, 1)
 
@@ -74,7 +76,11 @@ def _candidates(form: LoopedForm, hardware: Hardware) -> Iterator[LoopedBlocks]:
 
 
 def _stages(form: LoopedForm, rows: int, columns: int, hardware: Hardware) -> int:
-    """How many blocks of columns shared memory holds beside the rows; 0 where not one."""
-    free = hardware.shared_bytes - SPARE_BYTES - rows * form.row_bytes
-    stage = columns * (form.column_bytes + rows * form.beside)
-    return next((n for n in _STAGES if n * stage <= free), 0)
+    """How many blocks of columns shared memory holds beside the rows; 0 where not one.  Rather of two
+    programs than of one: while one computes what is between its products, the other one multiplies.
+    """
+    held, stage = rows * form.row_bytes, columns * (form.column_bytes + rows * form.beside)
+    both = (hardware.shared_bytes - _RESERVED_BYTES) // 2
+    shared = next((n for n in _STAGES if n > 1 and held + n * stage <= both), 0)
+    free = hardware.shared_bytes - SPARE_BYTES
+    return shared or next((n for n in _STAGES if held + n * stage <= free), 0)

@@ -8,6 +8,9 @@ def recompute(merged: Merged) -> Refusal | None:
     """What is computed at more points than before is cheap, or takes less time than the traffic that it
     saves.  What is computed at several coordinates for each point leaves a kernel of a limited size.
 
+    Where programs go through the columns of a product, a factor along them is computed in front of the
+    kernel, unless it is made from fewer bytes: computed factors are not copied while others are multiplied.
+
     What is looked up does not read more often than before, or in pieces.  What reads nothing may be, and what
     reads one tensor that lies as its result and has no more bytes: it is looked up in place of the result.
     """
@@ -32,6 +35,13 @@ def recompute(merged: Merged) -> Refusal | None:
                 f"{member.name} is looked up: it would read more often, or in pieces",
                 (("points_before", most), ("points_after", now)),
             )
+        if now >= 2 * visits.before and _is_factor_of_blocks(merged, number):
+            return Refusal(
+                "recompute",
+                f"{member.name} computes a factor that every block of rows goes through: it would be "
+                "computed for each of them, and nothing multiplied meanwhile",
+                (("points_before", visits.before), ("points_after", now)),
+            )
         cheap = summary.weight <= limits.cheap and len(summary.reads) <= limits.loads and not instead
         if now <= visits.before or cheap:
             continue
@@ -55,6 +65,21 @@ def recompute(merged: Merged) -> Refusal | None:
 def _size(member: Member) -> int:
     """Operations and loads of one copy of a kernel."""
     return member.summary.ops + len(member.summary.reads)
+
+
+def _is_factor_of_blocks(merged: Merged, number: int) -> bool:
+    """Whether a member computes a matrix along the columns that the programs of a kernel go through, of no
+    fewer bytes than it has.
+    """
+    plan = merged.plan
+    member = plan.members[number]
+    looped = any(c.looped for each in plan.members for c in each.summary.crossings)
+    if not looped or not member.summary.ops or member.summary.crossings:
+        return False
+    reached = [plan.reached[n] for n, instance in enumerate(plan.instances) if instance.member == number]
+    held = {d for dims in reached for d in dims & merged.holds if merged.points(frozenset({d})) > 1}
+    read = [member.operands[access.argument] for access in member.summary.reads]
+    return len(held) > 1 and merged.form.bytes_of(read) >= merged.form.bytes_of(member.results)
 
 
 def _may_be_looked_up_instead(merged: Merged, member: Member) -> bool:

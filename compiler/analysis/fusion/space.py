@@ -129,11 +129,13 @@ class Spaces:
 
         number: the member.  loose: those dims and their extents.  free: dims of the cluster that the member
         does not use yet.  Whole dims are paired first, then dims that one of the two has in several pieces.
-        The remaining dims become new dims of the cluster.
+        The remaining dims become new dims of the cluster.  What a product sums comes first for a reduction:
+        of two dims of one extent, a softmax is along that one.
         """
-        if any(crossing.op in PRODUCTS for crossing in self.members[number].summary.crossings):
-            summed = self.summed_by_products(cluster)
-            free = [n for n in free if n in summed]
+        crossings = self.members[number].summary.crossings
+        if crossings:
+            summed, products = self.summed_by_products(cluster), any(c.op in PRODUCTS for c in crossings)
+            free = sorted((n for n in free if n in summed or not products), key=lambda n: n not in summed)
         loose = self.pair_segments(number, cluster, dims, loose)
         best = self.best_pairing(number, cluster, dims, loose, free)
         dims.update((d, sym(n)) for d, n in best.items())

@@ -66,9 +66,9 @@ def nonzero(value: ir.Value) -> Admitted:
         return _both(*map(nonzero, op.operands))
     if op.name in ("arith.divf", "arith.negf", "arith.truncf", "arith.extf"):
         return nonzero(op.operands[0])
-    if op.name == "math.exp":
-        shifted = defining_op(op.operands[0], arith.SubFOp)
-        return NOTHING_MASKED if shifted is None else replace(admitted(shifted.operands[0]), divided=True)
+    if op.name in ("math.exp", "math.exp2"):
+        shifted = _unshifted(op.operands[0])
+        return NOTHING_MASKED if shifted is None else replace(admitted(shifted), divided=True)
     if op.name != "arith.select":
         return NOTHING_MASKED
     zeros = [_number(v) == 0 for v in list(op.operands)[1:]]
@@ -95,6 +95,21 @@ def _guarded(value: ir.Value) -> Admitted:
     zero, mask = _number(load.operands[2]) == 0, _Masks()
     bounds, whole = bounds_where(load.operands[1], True, mask.numbers)
     return Admitted(tuple(bounds), (), whole, numbers=mask.numbers) if zero else NOTHING_MASKED
+
+
+def _unshifted(value: ir.Value) -> ir.Value | None:
+    """What a value was before numbers were subtracted, and what is left multiplied by positive constants;
+    None where nothing is subtracted.
+    """
+    found = None
+    while True:
+        less, scaled = defining_op(value, arith.SubFOp), defining_op(value, arith.MulFOp)
+        if less is not None:
+            found = value = less.operands[0]
+        elif scaled is not None and (_number(scaled.operands[1]) or 0) > 0:
+            value = scaled.operands[0]
+        else:
+            return found
 
 
 def _both(one: Admitted, other: Admitted) -> Admitted:

@@ -11,6 +11,7 @@ Where eager rounds between two ops and the kernel does not (``keep-float32``), t
 the mark ``fuse.coarse``: its error need not be smaller than beside the rounding that eager makes.
 """
 
+from ...ir.contractions import PRODUCTS
 from ...mlir import ir
 
 #: The attribute of an ``arith.truncf`` to 16 bits that no cast of the program's asks for: eager rounds there
@@ -27,6 +28,11 @@ _KEEPS = frozenset(
 _SUMS = frozenset({"arith.addf", "arith.subf"})
 #: Functions within -1 and 1.
 _WITHIN_ONE = frozenset({"math.erf", "math.tanh"})
+#: Arithmetic whose result is a factor of a product.
+_INTO_PRODUCTS = frozenset(
+    ("arith.mulf", "arith.addf", "arith.subf", "arith.negf", "arith.select", "arith.truncf", "arith.extf")
+    + ("math.fma",)
+)
 _COARSE_FLOATS = ("f16", "bf16", "f8E4M3FN", "f8E5M2")
 
 
@@ -77,6 +83,23 @@ def added_to_ordinary(op: ir.Operation) -> bool:
     """Whether each use of a value adds it to a constant beside which numbers below 2**-126 vanish."""
     uses = list(op.results[0].uses)
     return bool(uses) and all(_adds_ordinary(use.owner.operation) for use in uses)
+
+
+def summed_by_products(op: ir.Operation) -> bool:
+    """Whether all that is computed of a value is a factor of products of matrices, which add it up beside
+    others: numbers below 2**-126 may be 0 there.
+    """
+    pending, seen = [op], set[ir.Operation]()
+    while pending:
+        for use in [use for result in pending.pop().results for use in result.uses]:
+            user = use.owner.operation
+            if user.name in PRODUCTS or user in seen:
+                continue
+            if user.name not in _INTO_PRODUCTS:
+                return False
+            seen.add(user)
+            pending.append(user)
+    return True
 
 
 def _adds_ordinary(user: ir.Operation) -> bool:

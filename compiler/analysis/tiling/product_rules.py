@@ -9,7 +9,7 @@ from functools import cached_property
 
 from ...base.dataclass import dataclass
 from ...cost.hardware import Hardware
-from ...ir.contractions import ONLINE_DOT
+from ...ir.contractions import ONLINE_DOT, PRODUCTS
 from ...ir.kernel import over, string
 from ...ir.layout import ELEMENT_BYTES
 from ...ir.sizes import ceil_power
@@ -262,16 +262,20 @@ class Products:
         assert self.looped is not None
         kernel, shape = self.shape.kernel, self.shape
         rows, columns, made = self.sides[0], self.looped, self.made
-        read = {"rows": 0, "columns": 0, "both": 0}
+        read, known = {"rows": 0, "columns": 0, "both": 0}, set[tuple[int, str]]()
         for access in kernel.loads:
             dims = kernel.op_dims[access.op]
             sides = bool(dims & {*rows.dims}), bool(dims & {*columns.dims})
             inner = [c for c in (*self.summed, made) if dims & {*c.dims}]
             size = math.prod(self.whole(c) for c in inner) * shape.element_bytes(access)
             plain = any(access.op.results[0] in op.operands for op in kernel.products)
-            if any(sides):  # what is computed of loads has a place of its own in shared memory
+            if any(sides) and _is_of_factor(
+                access.op
+            ):  # what is computed of loads has a place of its own in shared memory
                 place = "both" if all(sides) else "rows" if sides[0] else "columns"
-                read[place] += size if plain or not inner else 2 * size
+                if not plain or (access.argument, place) not in known:  # a factor is loaded once
+                    read[place] += size if plain or not inner else 2 * size
+                known |= {(access.argument, place)} if plain else set()
         return LoopedForm(
             rows=shape.points(rows.dims),
             columns=shape.points(columns.dims),
@@ -417,3 +421,17 @@ def ranked_tiles(shape: KernelShape, hardware: Hardware, most: int) -> list[Tile
     except NoTiling:
         return []
     return [_tile_of(subject, blocks) for blocks in ranked_blocks(subject.form, hardware, most)]
+
+
+def _is_of_factor(load: ir.Operation) -> bool:
+    """Whether a product multiplies something that is computed of a load, before another product does."""
+    pending, seen = [load], set[ir.Operation]()
+    while pending:
+        for use in [use for result in pending.pop().results for use in result.uses]:
+            user = use.owner.operation
+            if user.name in PRODUCTS:
+                return True
+            if user not in seen:
+                seen.add(user)
+                pending.append(user)
+    return False

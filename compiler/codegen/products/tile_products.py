@@ -3,7 +3,7 @@
 """
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 
 from ...analysis.kernel.concatenation import Pieces, read_by_pieces
@@ -20,6 +20,7 @@ from ..tile_builder import shape_of
 from ..tile_ops import from_memory, to_memory
 from ..tile_plan import TilingError
 from .frames import Frame, Frames
+from .turned import turned_loads
 
 #: Casts of an element that make 0 of 0.
 _KEEPS_ZERO = ("arith.extf", "arith.truncf", "arith.extsi", "arith.extui", "arith.sitofp", "arith.uitofp")
@@ -51,6 +52,7 @@ class TileProducts(TileAccesses):
         self.framed: dict[Frame, OtherLanes] = {}
         self.wide: dict[Frame, OtherLanes] = {}  #: as ``widened``, of each frame that reads runs
         self._operand_frames: set[Frame] = set()
+        self.turned: Mapping[tuple[ir.Operation, Frame], tuple[ir.Operation, Frame]] = {}
         if self.frames is None:
             return
         for frame in self.frames.all:
@@ -64,6 +66,7 @@ class TileProducts(TileAccesses):
             for frame in {f for load in self.runs for f in self.frames.of.get(load, ())}:
                 self.wide[frame] = self._widened(axis)
                 self.wide[frame].index.vector_axes = list(frame)
+        self.turned = turned_loads(kernel, tile, self.frames)
         for op, operands in self.frames.operands.items():
             self._operand_frames |= {operands.left, operands.right}
             m, n, k = (tile.axes[i].block for i in (operands.left[-2], operands.right[-1], operands.summed))
@@ -150,6 +153,20 @@ class TileProducts(TileAccesses):
         other = to_memory(builder, self._operand(last.operands[2]))
         value = builder.load(address, self.index.mask(self.plan.axes[op]), other)
         self._set(op, [from_memory(builder, value, op.results[0].type)])
+
+    def _load(self, op: ir.Operation) -> None:
+        turned = self._turned_tile(op)
+        if turned is None:
+            super()._load(op)
+        else:
+            self._set(op, [self.builder.trans(turned, [1, 0])])
+
+    def _turned_tile(self, op: ir.Operation) -> ir.Value | None:
+        """The tile of the same elements that is loaded already, its axes the other way round: tensor cores
+        read one copy in shared memory either way.
+        """
+        found = self.turned.get((op, self.frame))
+        return None if found is None else self.framed[found[1]].values.get(found[0].results[0])
 
     def _load_run(self, loads: tuple[ir.Operation, ...]) -> None:
         if self.frames is not None:

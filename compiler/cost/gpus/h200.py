@@ -48,6 +48,9 @@ _NARROW = RateSource("layers of at most 128 columns", "H200", "2026-11-23")
 #: 2 x 16 heads of 128 with 2048 keys took 213 and 153 us, 16 heads of 64 with 4096 keys 302 and 206.  Half of
 #: the slots counted take no time: some are one instruction with others, or hide behind products.
 _CASCADES = RateSource("soft caps and sigmoids of attention, 4 sizes", "H200", "2026-11-28", 0.06)
+#: Forward and backward of a soft cap, a window, documents, a sigmoid and a bias, 2 x 16 heads of 128 with
+#: 2048 keys, kernel by kernel in the profiler.  Passes over saved scores hide a part of the products.
+_GRADIENTS = RateSource("gradients of attention, 5 forms, kernels and calls", "H200", "2026-11-28", 0.10)
 #: 12 kinds of decoding of 32 heads of 128, caches of 64 to 512 MB (docs/attention.md).
 _DECODING = RateSource("decoding, 12 kinds", "H200", "2026-11-28", 0.15)
 #: Programs of a walk in kernels ("Walks beside two kernels" in docs/performance/history.md).
@@ -178,9 +181,17 @@ _OF_CHAINS = ChainRates(
         step=_us(1.0, _CHAINS, "product"),
         starts=_us(2.0, _CHAINS),
     ),
+    gradients=Regime(
+        ADDING,
+        bandwidth=_part(0.88, _TILES),
+        issue=_part(1.1, _GRADIENTS),
+        multiply=_part(0.7, _GRADIENTS),
+    ),
+    saved_scores=Regime(ADDING, bandwidth=_part(1.0, _GRADIENTS), multiply=_part(1.3, _GRADIENTS)),
     call_spills=_times(1.3, _CHAINS),
     blocks_in_turn=Rate(1.5, "blocks/program", _NARROW),
     blocks_copying=Rate(0.5, "blocks/program", _CHAINS),
+    for_memory=_times(1.03, _GRADIENTS),
 )
 #: flex_attention: 158 us beside 172 (nothing), 106 / 134 (causal), 129 / 144 (ALiBi), 114 / 137 (window of
 #: 512), 320 / 322 (documents of 16384 tokens); one query 143 / 311; a bias looked up 414 / 360 and 229 / 196;

@@ -19,9 +19,11 @@ from torch.fx.node import map_arg
 from torch.utils import _pytree as pytree
 
 from ...base.remarks import Remarks
+from ...cost.hardware import Hardware
 from ...fx.roundings import round_what_decides, round_what_is_saved
 from ...rewrites.chunks.row_chunks import Limited
-from ...rewrites.stages import CHUNKED, JOINT, Switch
+from ...rewrites.joint.attention_gradients import Spelled
+from ...rewrites.stages import CHUNKED, JOINT, WEIGHED, Switch
 from ..user_kernels.tracing import pin_effects
 from .detached import drop_detached
 from .old_values import save_old_values
@@ -46,13 +48,14 @@ def partition(
     on: Collection[Switch] = (Switch.ALWAYS,),
     remarks: Remarks | None = None,
     memory_limit: int | None = None,
+    hardware: Hardware | None = None,
     **options: Any,
 ) -> tuple[GraphModule, GraphModule]:
     """The forward and the backward graph, for ``aot_autograd(partition_fn=...)``.
 
     First the rewrites of the stage ``JOINT`` change what the partitioner will find worth saving: each one's
     docstring says how.  on: the switches of rewrites that are on.  remarks: get what was rewritten.
-    memory_limit: the option.
+    memory_limit: the option.  hardware: by which attention is weighed; None where all products are kernels.
 
     A random op that checkpointing runs again saves the generator's state as a tensor, on every device; by
     default torch hands generators to graphs on a GPU.
@@ -60,6 +63,7 @@ def partition(
     drop_detached(joint)
     remarks = Remarks() if remarks is None else remarks
     JOINT.run(joint, on, remarks)
+    WEIGHED.run(joint, on, remarks, Spelled(joint, hardware))
     if memory_limit is not None:
         CHUNKED.run(joint, on, remarks, Limited(joint, memory_limit))
     round_what_decides(joint)

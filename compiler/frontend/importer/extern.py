@@ -24,10 +24,11 @@ from ...base.products import product_op
 from ...fx.collectives import ranks_of
 from ...fx.frames import describe
 from ...fx.in_flight import InFlight, is_collective, is_wait, received
-from ...fx.new_node import WRITES
+from ...fx.new_node import CASCADE, WRITES
 from ...fx.ordered_groups import ordered_graph
 from ...fx.torch_state import rounds_float32
 from ...index import Expr
+from ...ir import kernel
 from ...ir.dialects import fuse
 from ...ir.layout import TensorSpec
 from ...mlir import ir
@@ -136,6 +137,8 @@ def call_extern(state: ImportState, node: fx.Node, name: str, location: ir.Locat
             attributes["fuse.returns"] = builder.int64s(results.kept)
         attributes |= _effects(node, encoder, results.kept)
         attributes |= _precision(state, name, encoder)
+        if CASCADE in node.meta:
+            attributes[kernel.CASCADE] = ir.UnitAttr.get()
         callee = builder.declare(node.name, [v.type for v in encoder.operands], types, attributes, location)
         values = builder.call(callee, encoder.operands, types, location)
     return results.accept(callee, values, location)

@@ -380,12 +380,12 @@ ATTRIBUTES = (
     ),
     DiscardableAttribute(
         "fuse.cascade",
-        "a kernel that is a product alone",
+        "a kernel that is a product alone, or an extern declaration of one",
         "fuse.cascade",
-        "The product is one of two that are estimated to pay as one kernel, of which a program goes through "
-        "the columns. Fused kernels do not have it.",
-        "`choose-libraries`",
-        "`derive-cascades`",
+        "The product is one of several that are estimated to pay as one kernel, or as one each, of which a "
+        "program goes through the columns. Fused kernels do not have it.",
+        "`choose-libraries`; of a declaration the importer, where the rewrite `attention-gradients` decided",
+        "`derive-cascades`; of a declaration `choose-libraries`",
     ),
     DiscardableAttribute(
         "fuse.looped",

@@ -28,13 +28,23 @@ of one other such product; where each sum along rows in the backward pass is the
 where all other ops of rows and columns there are pointwise, or products.  A sigmoid instead of the softmax
 has no ``d``.
 
+The GPU's rates decide (``cost/attention_gradients.py``): these kernels, which compute scores again, against
+calls of the library, which pass them on through memory.  They may take a little longer, as they hold less.
+A mask of positions counts with the blocks that it admits.  With ``products="generated"`` nothing is weighed.
+The products are marked, so that ``choose-libraries`` makes kernels of them.
+
 It does not fire where something else is made of scores or probabilities: a result of the graph, a dropout, a
 second softmax, a gradient of a bias, which is a sum over a batch.  Nor where checkpointing says what is
-computed again, nor on sizes that are not known when compiling.
+computed again, nor on sizes that are not known when compiling.  Unless all products are generated, it does
+not fire on fewer than 64 queries or 256 keys, nor where distances are multiplied or looked up, which several
+kernels would read.
+
+Remarks: both times, also where they are a reason not to (``missed: slower``).
 
 Why not an MLIR pass: it changes what the forward graph saves for the backward graph, so it must see both.
 """
 
+import math
 import operator
 from typing import NamedTuple
 
@@ -42,8 +52,14 @@ import torch
 from torch.fx import GraphModule, Node
 from torch.utils.checkpoint import CheckpointPolicy
 
-from ...fx.new_node import computed_node
-from ..rewriting import rewrite
+from ...base.dataclass import dataclass
+from ...cost.attention_gradients import SpelledGradients
+from ...cost.hardware import Hardware
+from ...cost.slots import slots
+from ...fx.new_node import CASCADE, computed_node
+from ..rewriting import Weighed, rewrite
+from .admitted_scores import admitted_part
+from .log_sums import of_logarithms, softmax_of
 from .sides import after_tangents, before_results
 
 _aten = torch.ops.aten
@@ -56,6 +72,11 @@ _VIEWS = (
     _aten.view.default, _aten._unsafe_view.default, _aten.expand.default, _aten.unsqueeze.default,
     _aten.squeeze.dim, _aten.squeeze.dims,
 )  # fmt: skip
+_INTEGERS = (torch.int64, torch.int32)
+#: Functions that take more than one instruction.
+_FUNCTIONS = ("exp", "exp2", "log", "tanh", "sigmoid", "erf", "sin", "cos", "sqrt", "rsqrt", "pow", "log1p")
+#: The fewest rows and columns, and the fewest and the most numbers of a head, that were measured.
+_FEWEST_ROWS, _FEWEST_COLUMNS, _NARROWEST_HEAD, _WIDEST_HEAD = 64, 256, 16, 256
 #: What one product's scores are marked with; torch keeps regions of different numbers apart.
 _REGION = "ac_graph_id"
 
@@ -74,38 +95,119 @@ class _Attention(NamedTuple):
 
 class _Gradients(NamedTuple):
     """``sums``: the sums along rows, each with the gradient whose product with ``v`` they sum; ``made``: what
-    has rows and columns.
+    has rows and columns; ``products``: that of ``v``, and those that sum over rows or columns.
     """
 
     sums: dict[Node, Node]
     made: set[Node]
+    products: set[Node]
+
+
+@dataclass(frozen=True)
+class Spelled:
+    """A joint graph, and the GPU by which it is weighed: None where kernels are to compute all products."""
+
+    joint: GraphModule
+    hardware: Hardware | None = None
 
 
 @rewrite("attention-gradients", "gradients of attention compute its probabilities again from rows")
-def recompute_scores(joint: GraphModule) -> int:
+def recompute_scores(spelled: Spelled) -> int:
     """Rewrites a joint graph with ``meta["val"]`` in place; for how many products of probabilities."""
-    graph = joint.graph
+    graph = spelled.joint.graph
     products = graph.find_nodes(op="call_function", target=_aten.bmm.default)
     if len(products) < 2:
         return 0
     forward, backward = before_results(graph), after_tangents(graph)
-    count = 0
+    count = Weighed()
     for last in products:
         found = _attention_of(last) if last in forward else None
         gradients = None if found is None else _gradients_of(found, forward)
         if found is None or gradients is None:
             continue
+        if spelled.hardware is not None:
+            costs = _costs(found, gradients)
+            times = {"kernel_us": round(costs.kernels_us(spelled.hardware), 1)}
+            times["call_us"] = round(costs.calls_us(spelled.hardware), 1)
+            if not _is_measured(found) or not costs.pays(spelled.hardware):
+                count = count.refused(last, times)
+                continue
+            count = count.fired(last, times)
+        else:
+            count = count.fired(last, {})
+        for product in (found.first, last, *gradients.products):
+            product.meta[CASCADE] = True
         for total, gradient in gradients.sums.items():
             total.replace_all_uses_with(_interchanged(total, gradient, last))
-        for node in {found.first, *found.inner, *found.masks, *gradients.made} - backward:
+        softmax, saved, again = softmax_of(found.inner), found.rows, set[Node]()
+        if softmax is not None:
+            again, saved = of_logarithms(softmax)
+        for node in {found.first, *found.inner, *found.masks, *gradients.made, *again} - backward:
             node.meta["recompute"] = CheckpointPolicy.MUST_RECOMPUTE
             node.meta[_REGION] = 0
-        for node in (*found.rows, last):
+        for node in (*saved, last):
             node.meta["recompute"] = CheckpointPolicy.MUST_SAVE
-        count += 1
     if count:
         graph.eliminate_dead_code()
     return count
+
+
+def _costs(found: _Attention, gradients: _Gradients) -> SpelledGradients:
+    """What the rewrite is weighed by."""
+    scores, made = _shape(found.first), _shape(found.last)
+    batch, rows, columns = scores
+    summed = _shape(found.first.args[0])[-1]
+    return SpelledGradients(
+        scores=_numel(found.first),
+        part=admitted_part(found.inner, found.masks),
+        head=(summed + made[-1]) // 2,
+        element={torch.bfloat16: "bf16", torch.float16: "f16"}[_dtype(found.last)],
+        slots=sum(_slots(n, _dtype(found.last)) for n in found.inner),
+        more=sum(_slots(n, _dtype(found.last)) for n in gradients.made),
+        moved=2 * batch * (rows + columns) * (summed + made[-1]),
+        softmax=bool(found.rows),
+        beside=sum(n.meta["val"].dtype.itemsize for n in _read_beside(found)),
+    )
+
+
+def _slots(node: Node, dtype: torch.dtype) -> int:
+    """Issue slots of a pointwise op for an element; a view or a cast has none.  dtype: of what is multiplied;
+    bfloat16 needs no more of tanh than one instruction.
+    """
+    name = str(node.target).split(".")[1]
+    if _origin(node) is not node or name in ("expand", "where", "transpose", "permute"):
+        return 0
+    short = name not in _FUNCTIONS or (name == "tanh" and dtype == torch.bfloat16)
+    return slots(f"arith.{name}" if short else f"math.{name}")
+
+
+def _read_beside(found: _Attention) -> set[Node]:
+    """What has rows and columns and is read, as it is or by what pointwise ops make of it, beside scores."""
+    own, seen = {found.first, *found.inner, *found.masks}, set[Node]()
+    pending = [n for node in found.inner for n in node.all_input_nodes]
+    while pending:
+        node = pending.pop()
+        if node not in own and node not in seen and _numel(node) >= math.prod(_shape(found.first)[-2:]):
+            seen.add(node)
+            pending += node.all_input_nodes if _is_pointwise(node) else []
+    return {n for n in seen if not _is_pointwise(n)}
+
+
+def _is_measured(found: _Attention) -> bool:
+    """Whether measurements say something about such sizes, and about what is made of positions: distances
+    that are multiplied or looked up are stored, as several kernels read them.
+    """
+    _, rows, columns = _shape(found.first)
+    whole = [n for n in found.masks if _numel(n) >= rows * columns and _dtype(n) in _INTEGERS]
+    if any(not _is_constant(user) for n in whole for user in n.users):
+        return False
+    heads = _shape(found.first.args[0])[-1], _shape(found.last)[-1]
+    return (
+        rows >= _FEWEST_ROWS
+        and columns >= _FEWEST_COLUMNS
+        and min(heads) >= _NARROWEST_HEAD
+        and max(heads) <= _WIDEST_HEAD
+    )
 
 
 def _attention_of(last: Node) -> _Attention | None:
@@ -148,9 +250,13 @@ def _gradients_of(found: _Attention, forward: set[Node]) -> _Gradients | None:
     """
     own = {found.first, found.last, *found.inner, *found.rows}
     sums, made, pending = dict[Node, Node](), set[Node](), [found.first, *found.inner]
+    products = set[Node]()
     while pending:
         for user in pending.pop().users:
-            if user in own or user in made or (user.target is _aten.bmm.default and user not in forward):
+            if user in own or user in made:
+                continue
+            if user.target is _aten.bmm.default and user not in forward:
+                products.add(user)
                 continue
             if user in forward or user.op != "call_function":
                 return None
@@ -164,7 +270,8 @@ def _gradients_of(found: _Attention, forward: set[Node]) -> _Gradients | None:
                 pending.append(user)
             else:
                 return None
-    return _Gradients(sums, made)
+    read = {_origin(n) for node in made for n in node.all_input_nodes}
+    return _Gradients(sums, made, products | {n for n in read if n.target is _aten.bmm.default} - own)
 
 
 def _gradient_of(total: Node, found: _Attention) -> Node | None:
@@ -258,4 +365,4 @@ def _dtype(node: Node) -> torch.dtype:
     return node.meta["val"].dtype
 
 
-__all__ = ["recompute_scores"]
+__all__ = ["Spelled", "recompute_scores"]

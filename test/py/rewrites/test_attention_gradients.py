@@ -41,8 +41,8 @@ def grouped_window(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
     return s.masked_fill((i < j) | (i - j >= 20), -1e38).softmax(-1).to(v.dtype) @ v
 
 
-def operands(rows: int = ROWS, keys: int = ROWS) -> list[Tensor]:
-    sizes = ((rows, SUMMED), (keys, SUMMED), (keys, MADE))
+def operands(rows: int = ROWS, keys: int = ROWS, summed: int = SUMMED, made: int = MADE) -> list[Tensor]:
+    sizes = ((rows, summed), (keys, summed), (keys, made))
     return [drawn(1, HEADS, *size).requires_grad_() for size in sizes]
 
 
@@ -105,6 +105,42 @@ def test_blocks_that_no_row_admits_are_not_computed(small_blocks: None) -> None:
     seeds[:, :, :16] = math.nan
     found = torch.autograd.grad(compiled(*args), args, seeds)
     assert all(x[:, :, :16].isnan().all() and x[:, :, 16:].isfinite().all() for x in found)
+
+
+def test_a_row_that_a_finite_number_masks_whole(small_blocks: None) -> None:
+    """Its probabilities are alike, as in eager mode: of -1e9, float32 has no digits of their logarithm."""
+
+    def masked(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+        s = scores(q, k).float()
+        return s.masked_fill(positions(s)[0] % 3 == 0, -1e9).softmax(-1).to(v.dtype) @ v
+
+    args, compiled = operands(), Compiled(masked, FORCED)
+    found = gradients(compiled, args, torch.bfloat16)
+    assert derived(compiled) == [["cascade"], ["cascade"] * 3]
+    exact, eager = (gradients(masked, args, dtype) for dtype in (torch.float64, torch.bfloat16))
+    for mine, best, other in zip(found, exact, eager, strict=True):
+        assert (mine.double() - best).norm() <= 1.05 * (other.double() - best).norm()
+
+
+def test_what_is_multiplied_both_ways_is_loaded_once(small_blocks: None) -> None:
+    """Queries by the kernel of dk, keys by that of dq; so are gradients, where one kernel has both."""
+    compiled = Compiled(causal_cap, {**FORCED, "attention": False})
+    gradients(compiled, operands(summed=16, made=16), torch.bfloat16)
+    kernels = str(compiled.graphs[1].module).split("func.func private")[1:]
+    assert sum("tt.trans" in text and text.count("tt.dot") > 4 for text in kernels) == 2
+
+
+def test_a_gradient_is_scaled_in_front_of_the_kernels(small_blocks: None) -> None:
+    """And not for each block of rows that reads it."""
+
+    def weighed(q: Tensor, k: Tensor, v: Tensor, given: Tensor) -> Tensor:
+        return (gated_sigmoid(q, k, v) * given).sum()
+
+    compiled = Compiled(weighed, FORCED)
+    args = operands(256, 256)
+    torch.autograd.grad(compiled(*args, drawn(1, HEADS, 256, MADE)), args)
+    kernels = str(compiled.graphs[1].module).split("func.func private @")[1:]
+    assert [text.partition("(")[0] for text in kernels if "tt.dot" not in text] == ["mul_2"]
 
 
 def dropped(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
