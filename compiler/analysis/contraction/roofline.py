@@ -100,7 +100,7 @@ def unmeasured(
     if left.element not in _MEASURED:
         return Unmeasured("dtype", f"kernels that multiply {left.element} were not measured")
     if product.segments:
-        return Unmeasured("segments", "kernels of rows in segments were measured to take longer")
+        return Unmeasured("segments", "no estimate is fitted to kernels of rows in segments")
     dims = product.dims["left"], product.dims["right"]
     if not product.is_of_images and not (dims[0].endswith("mk") and dims[1].endswith("kn")):
         return Unmeasured("form", "kernels of other products than of matrices were not measured")
