@@ -8,6 +8,9 @@ from torch import Tensor
 #: References that a launch plan has to a tensor while ``take_over`` looks: its own variable, the two
 #: functions that it is handed to, and what counts.
 _REFERENCES = 4
+#: Whether a function's variables count as references.  From 3.14 on Python borrows them in many places, so a
+#: count no longer tells that nobody else has a tensor.
+_COUNTED = sys.version_info < (3, 14)
 #: What the addresses of kernels' arguments are multiples of.
 _ALIGNMENT = 16
 
@@ -21,7 +24,7 @@ def take_over(saved: Tensor) -> Tensor:
     share its memory: then the tensor or the storage has another owner.
     """
     kept = torch._C._autograd._get_current_graph_task_keep_graph()
-    alone = not kept and _owners(saved) == _ONE_OWNER and sys.getrefcount(saved) <= _REFERENCES
+    alone = _COUNTED and not kept and _owners(saved) == _ONE_OWNER and sys.getrefcount(saved) <= _REFERENCES
     return saved if alone and not saved.data_ptr() % _ALIGNMENT else _copy(saved)
 
 

@@ -147,6 +147,14 @@ def test_outside_of_a_backward_pass_everything_is_kept():
     assert torch.equal(take_over(saved), saved)
 
 
+def test_where_variables_do_not_count_everything_is_kept(copies, monkeypatch):
+    monkeypatch.setattr(taken_over, "_COUNTED", False)
+    args = given()
+    call, _ = compiled()
+    torch.autograd.grad(call(*args), args[:2])
+    assert copies
+
+
 def test_strides_are_kept():
     saved = torch.randn(4, 6).t()
     assert take_over(saved).stride() == saved.stride()
