@@ -1,5 +1,7 @@
 """What decides whether a product is a kernel or a call of the library: all rules, in their order.
 
+They hold for what is a product at all, which ``choose-libraries`` reads, where ``products`` leaves a choice.
+
 ``choose-libraries`` asks ``Offers`` before fusion: a kernel is offered where it is estimated to gain by
 neighbours that it may fuse with.  ``review-libraries`` asks ``Review`` behind fusion, when these are known.
 Both compare what ``ContractionPlan`` says: ``margin`` is the part of the call's time that an offer may take,
