@@ -199,5 +199,7 @@ def _is_score(value: ir.Value) -> bool:
 
 
 def _number(value: ir.Value) -> float | None:
+    """The constant that a value is, of floats or of whole numbers."""
     constant = defining_op(value, arith.ConstantOp)
-    return None if constant is None else ir.FloatAttr(constant.attributes["value"]).value
+    number = None if constant is None else constant.attributes["value"]
+    return number.value if isinstance(number, (ir.FloatAttr, ir.IntegerAttr)) else None
