@@ -115,18 +115,20 @@ class _Trial:
         stored = list(instead.results)[len(call.results) :]
         rest = _rest(program, rows, buffers)
         live = [number == rows.result for number in range(len(call.results))]
-        copies = []
-        value, kept = call.results[rows.result], rest
-        for node in sorted(rows.readers):
+        value, tie = call.results[rows.result], kernel_ties(kernel.func)[rows.result]
+        calls = []
+        for node in sorted(rows.readers):  # all of one kernel, before any of them gives fewer results
             reader = graph.deps.nodes[node].op
             operands = [*call.operands, *stored]
-            tie = kernel_ties(kernel.func)[rows.result]
             empty = defining_op(operands[tie], fuse.Empty)
             assert empty is not None, "a fresh tensor"
             operands[tie] = empty.clone(ir.InsertionPoint(reader)).results[0]
-            copy = program.recall(call, kept, operands, result_types(kept))
+            copy = program.recall(call, rest, operands, result_types(rest))
             copy.move_before(reader)
-            copy = drop_results(program, copy, kept, live, asserts=False)
+            calls.append((copy, reader))
+        copies = []
+        for made, reader in calls:
+            copy = drop_results(program, made, rest, live, asserts=False)
             _read(reader, value, copy.results[0])
             copies.append((copy, reader))
         return _Trial(rows, call, instead, tuple(copies))

@@ -56,6 +56,64 @@ module attributes {fuse.device = "cpu"} {
 
 // -----
 
+// Two readers, of a kernel that stores something else, too: each computes the centred rows, and the other result stays.
+// CHECK-LABEL: func.func @main(
+// CHECK: %[[D:.*]]:2 = call @[[BOTH:[a-z_0-9]+]](
+// CHECK: call @[[ONE:[a-z_0-9]+]](%{{.*}}, %[[D]]#1) {fuse.group = 0 : i64}
+// CHECK: call @[[OTHER:[a-z_0-9]+]](%{{.*}}, %[[D]]#1) {fuse.group = 1 : i64}
+// CHECK: return %{{.*}}, %{{.*}}, %[[D]]#0
+// MERGED-LABEL: func.func @main(
+// MERGED-COUNT-3: call @
+// MERGED-NOT: call @
+// MERGED: return
+module attributes {fuse.device = "cpu"} {
+  func.func @main(%x: tensor<4096x1024xf32>) -> (tensor<4096xf32>, tensor<4096xf32>, tensor<4096x1024xf32>) {
+    %o = "fuse.empty"() {syms = []} : () -> tensor<4096x1024xf32>
+    %q = "fuse.empty"() {syms = []} : () -> tensor<4096x1024xf32>
+    %p = "fuse.empty"() {syms = []} : () -> tensor<4096xf32>
+    %t = "fuse.empty"() {syms = []} : () -> tensor<4096xf32>
+    %c:2 = call @centred(%x, %o, %q) : (tensor<4096x1024xf32>, tensor<4096x1024xf32>, tensor<4096x1024xf32>) -> (tensor<4096x1024xf32>, tensor<4096x1024xf32>)
+    %r = call @products(%c#0, %p) : (tensor<4096x1024xf32>, tensor<4096xf32>) -> tensor<4096xf32>
+    %n = call @next(%c#0, %t) : (tensor<4096x1024xf32>, tensor<4096xf32>) -> tensor<4096xf32>
+    return %r, %n, %c#1 : tensor<4096xf32>, tensor<4096xf32>, tensor<4096x1024xf32>
+  }
+  func.func private @centred(%x: tensor<4096x1024xf32>, %o: tensor<4096x1024xf32>, %q: tensor<4096x1024xf32>) -> (tensor<4096x1024xf32>, tensor<4096x1024xf32>) attributes {fuse.kernel, fuse.dims = {d0 = "4096", d1 = "1024"}, fuse.ties = array<i64: 1, 2>} {
+    %true = arith.constant true
+    %zero = arith.constant 0.0 : f32
+    %count = arith.constant 1024.0 : f32
+    %v = "fuse.load"(%x, %true, %zero) {at = ["d0", "d1"]} : (tensor<4096x1024xf32>, i1, f32) -> f32
+    %s = "fuse.reduce"(%v) {kind = "sum", over = ["d1"]} : (f32) -> f32
+    %m = arith.divf %s, %count : f32
+    %c = arith.subf %v, %m : f32
+    %out = "fuse.store"(%o, %c, %true) {at = ["d0", "d1"], mode = "set"} : (tensor<4096x1024xf32>, f32, i1) -> tensor<4096x1024xf32>
+    %e = math.exp %v : f32
+    %too = "fuse.store"(%q, %e, %true) {at = ["d0", "d1"], mode = "set"} : (tensor<4096x1024xf32>, f32, i1) -> tensor<4096x1024xf32>
+    return %out, %too : tensor<4096x1024xf32>, tensor<4096x1024xf32>
+  }
+  func.func private @products(%c: tensor<4096x1024xf32>, %o: tensor<4096xf32>) -> tensor<4096xf32> attributes {fuse.kernel, fuse.dims = {d0 = "4096", d1 = "1023"}, fuse.ties = array<i64: 1>} {
+    %true = arith.constant true
+    %zero = arith.constant 0.0 : f32
+    %v = "fuse.load"(%c, %true, %zero) {at = ["d0", "d1"]} : (tensor<4096x1024xf32>, i1, f32) -> f32
+    %w = "fuse.load"(%c, %true, %zero) {at = ["d0", "d1 + 1"]} : (tensor<4096x1024xf32>, i1, f32) -> f32
+    %p = arith.mulf %v, %w : f32
+    %s = "fuse.reduce"(%p) {kind = "sum", over = ["d1"]} : (f32) -> f32
+    %out = "fuse.store"(%o, %s, %true) {at = ["d0"], mode = "set"} : (tensor<4096xf32>, f32, i1) -> tensor<4096xf32>
+    return %out : tensor<4096xf32>
+  }
+  func.func private @next(%c: tensor<4096x1024xf32>, %o: tensor<4096xf32>) -> tensor<4096xf32> attributes {fuse.kernel, fuse.dims = {d0 = "4096", d1 = "1022"}, fuse.ties = array<i64: 1>} {
+    %true = arith.constant true
+    %zero = arith.constant 0.0 : f32
+    %v = "fuse.load"(%c, %true, %zero) {at = ["d0", "d1"]} : (tensor<4096x1024xf32>, i1, f32) -> f32
+    %w = "fuse.load"(%c, %true, %zero) {at = ["d0", "d1 + 2"]} : (tensor<4096x1024xf32>, i1, f32) -> f32
+    %p = arith.mulf %v, %w : f32
+    %s = "fuse.reduce"(%p) {kind = "sum", over = ["d1"]} : (f32) -> f32
+    %out = "fuse.store"(%o, %s, %true) {at = ["d0"], mode = "set"} : (tensor<4096xf32>, f32, i1) -> tensor<4096xf32>
+    return %out : tensor<4096xf32>
+  }
+}
+
+// -----
+
 // Must not fire: the caller gets the centred rows.
 // CHECK-LABEL: func.func @main(
 // CHECK: %[[C:.*]] = call @centred(
