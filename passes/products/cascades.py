@@ -22,7 +22,7 @@ kernel (``keep-float32``).  Eager rounds p to the 16 bits of v; here exp(x - m) 
 division by l instead of behind it.  With ``rounding="eager"`` no chain runs on line.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
 from ...compiler.analysis.fusion.graph import GroupGraph
@@ -56,17 +56,7 @@ def chain_of(graph: GroupGraph, last: int) -> tuple[int, ...] | NotOnline | None
     if product_of(graph, last) is None:
         return None
     made_by = {r: n for n in graph.summaries for r in graph.deps.nodes[n].results}
-    before, firsts, pending = {last}, set[int](), [last]
-    while pending:
-        for value in graph.deps.nodes[pending.pop()].reads:
-            node = made_by.get(value)
-            if node is None or node in before or node in firsts:
-                continue
-            if any(c.op == DOT for c in graph.summaries[node].crossings):
-                firsts.add(node)
-            else:
-                before.add(node)
-                pending.append(node)
+    before, firsts = _scores(graph, made_by, last)
     firsts = {n for n in firsts if product_of(graph, n) is not None}
     if not firsts:
         return None
@@ -84,6 +74,30 @@ def chain_of(graph: GroupGraph, last: int) -> tuple[int, ...] | NotOnline | None
     if stranger is not None:
         return NotOnline("cycle", f"{graph.deps.nodes[stranger].name} has to run between its products")
     return tuple(sorted(chain))
+
+
+def _scores(graph: GroupGraph, made_by: Mapping[int, int], last: int) -> tuple[set[int], set[int]]:
+    """The calls in front of a product down to other products, and those products.  Where both factors lead to
+    some, as of values that are projected, they are those of the larger factor: it has rows and columns.
+    """
+    found = []
+    for factor in graph.deps.nodes[last].reads:
+        before, firsts, pending = {last}, set[int](), [factor]
+        while pending:
+            node = made_by.get(pending.pop())
+            if node is None or node in before or node in firsts:
+                continue
+            if any(c.op == DOT for c in graph.summaries[node].crossings):
+                firsts.add(node)
+            else:
+                before.add(node)
+                pending += graph.deps.nodes[node].reads
+        if firsts:
+            found.append((graph.sizes.estimate(graph.types[factor].spec.numel), before, firsts))
+    if not found:
+        return {last}, set()
+    _, before, firsts = max(found, key=lambda side: side[0])
+    return before, firsts
 
 
 def _readers(graph: GroupGraph, chain: set[int], last: int) -> set[int]:

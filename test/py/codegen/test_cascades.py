@@ -426,6 +426,26 @@ def test_a_product_is_of_one_chain() -> None:
     assert graph.launches_after == 2
 
 
+def test_values_that_are_projected_are_no_scores() -> None:
+    """What a product makes of values is a factor of the last product; its sum runs in a kernel of its own."""
+    def projected(q: Tensor, k: Tensor, x: Tensor, w: Tensor, seen: Tensor) -> Tensor:
+        v = (x @ w).view(2, KEYS, HEADS, 24).transpose(1, 2)
+        s = scores(q, k).float().masked_fill(~seen[:, None, None, :], -math.inf)
+        return (s.softmax(-1).to(v.dtype) @ v).transpose(1, 2).reshape(2, ROWS, -1)
+
+    q, k, _ = factors()
+    seen = torch.rand(2, KEYS, generator=torch.Generator().manual_seed(0)) < 0.8
+    args = [q, k, drawn(2, KEYS, 48), drawn(48, HEADS * 24) * 48**-0.5, seen]
+    compiled = Compiled(projected, FORCED)
+    exact = projected(*(x.double() if x.is_floating_point() else x for x in args))
+    error, eager = ((f(*args).double() - exact).norm() for f in (compiled, projected))
+    assert error <= 1.05 * eager
+    [graph] = compiled.graphs
+    assert [rule for rule, _ in refusals(graph)] == ["cascade"]
+    tilings = [r.rule for r in graph.remarks.items if r.pass_name == "choose-tiling"]
+    assert "columns-in-a-loop" in tilings and len(tilings) == 2
+
+
 def test_what_needs_whole_rows_says_so() -> None:
     q, k, v = factors(32, 256, 16, 16)
     mask = torch.rand(32, 256, generator=torch.Generator().manual_seed(0)) > 0.1
