@@ -214,6 +214,7 @@ _LOOPED = LoopedRates(
     call_narrow=_times(1.27, _MASKED),
     call_floats=_times(1.06, _MASKED),
     call_keys=_times(1.06, _MASKED),
+    call_fewest=Rate(2048, "keys", _MASKED),
 )
 _OF_ATTENTION = AttentionRates(
     looped=_LOOPED,

@@ -54,7 +54,7 @@ def dropped(q: Tensor, k: Tensor, v: Tensor, mask: Tensor) -> Tensor:
 def captured(
     function: Any = masked,
     rows: int = 80,
-    keys: int = 300,
+    keys: int = 2048,
     head: int = 64,
     device: str = "cuda",
     dtype: torch.dtype = torch.bfloat16,
@@ -82,11 +82,11 @@ def test_it_computes_what_the_call_does(function: Any, of_mask: torch.dtype) -> 
     """Of a row that sees no key, too."""
     gm = captured(function, of_mask=of_mask)
     assert spell_calls(gm) == 1
-    q, k, v = drawn(2, 8, 80, 64), drawn(2, 2, 300, 64), drawn(2, 2, 300, 64)
-    mask = torch.rand(2, 1, 80, 300) < 0.5
+    q, k, v = drawn(2, 8, 80, 64), drawn(2, 2, 2048, 64), drawn(2, 2, 2048, 64)
+    mask = torch.rand(2, 1, 80, 2048) < 0.5
     mask[:, :, 7] = False
     if of_mask != torch.bool:
-        mask = torch.where(mask, torch.randn(2, 1, 80, 300), -torch.inf).to(of_mask)
+        mask = torch.where(mask, torch.randn(2, 1, 80, 2048), -torch.inf).to(of_mask)
     exact = function(*(t.double() for t in (q, k, v)), mask if mask.dtype == torch.bool else mask.double())
     found = gm(q, k, v, mask)
     assert (found.dtype, found.shape) == (torch.bfloat16, exact.shape)
@@ -95,7 +95,7 @@ def test_it_computes_what_the_call_does(function: Any, of_mask: torch.dtype) -> 
 
 
 def test_masks_that_are_computed_or_for_all_rows_are_of_heads_of_any_width() -> None:
-    assert spell_calls(captured(windowed, head=128, mask=(300,), of_mask=torch.int64)) == 1
+    assert spell_calls(captured(windowed, head=128, mask=(2048,), of_mask=torch.int64)) == 1
     assert spell_calls(captured(for_all_rows, head=128)) == 1
 
 
@@ -107,6 +107,7 @@ def test_masks_that_are_computed_or_for_all_rows_are_of_heads_of_any_width() -> 
         {"rows": 1},
         {"rows": 40},
         {"keys": 100},
+        {"keys": 1024},
         {"head": 256},
         {"head": 128},
         {"device": "cpu"},
