@@ -132,7 +132,7 @@ ATTRIBUTES = (
     DiscardableAttribute(
         "fuse.donated",
         "an argument of `@main`",
-        "{fuse.donated}",
+        "fuse.donated",
         "The tensor may be written over where nothing else owns its memory, as the op `fuse.take_over` finds "
         "out when it runs: the forward graph made it, autograd saved it, and no input, result or gradient "
         "shares memory with it.",

@@ -428,6 +428,7 @@ def test_a_product_is_of_one_chain() -> None:
 
 def test_values_that_are_projected_are_no_scores() -> None:
     """What a product makes of values is a factor of the last product; its sum runs in a kernel of its own."""
+
     def projected(q: Tensor, k: Tensor, x: Tensor, w: Tensor, seen: Tensor) -> Tensor:
         v = (x @ w).view(2, KEYS, HEADS, 24).transpose(1, 2)
         s = scores(q, k).float().masked_fill(~seen[:, None, None, :], -math.inf)

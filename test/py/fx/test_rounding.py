@@ -91,7 +91,7 @@ def test_eager_rounds_as_eager_does():
 
 def test_a_pipeline_for_each_choice():
     plain, kept = (default_pipeline("scheduled", Settings(rounding=r)) for r in ("eager", "float32"))
-    changed = ["choose-libraries", "derive-cascades", "unpack-dots", "keep-float32"]
+    changed = ["choose-libraries", "derive-cascades", "unpack-dots", "keep-float32", "fold-factors"]
     assert [p.name for p in kept if p not in plain] == changed
     assert Options.of({"rounding": "float32"}).text() != Options.of({"rounding": "eager"}).text()
 

@@ -66,4 +66,4 @@ def test_what_a_key_lacks_is_named(forgotten, hit, script, capsys, monkeypatch) 
 def test_a_script_that_fails_is_one_sentence(script, capsys) -> None:
     Path(script).write_text("1 / 0")
     assert _cache.main(["prove", script]) == 1
-    assert capsys.readouterr().err.endswith("script.py raised ZeroDivisionError: division by zero\n")
+    assert capsys.readouterr().err.endswith("script.py:1 raised ZeroDivisionError: division by zero\n")
