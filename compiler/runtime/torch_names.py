@@ -8,7 +8,6 @@ import torch
 
 from ..base.products import default_overloads
 from .errors import RunError
-from .taken_over import take_over
 
 if TYPE_CHECKING:
     from ..mlir import ir
@@ -55,7 +54,6 @@ def _run_after(dependences: Any, subgraph: Callable[..., Any], *args: Any) -> An
 _DEFINED_HERE: dict[str, Callable[..., Any]] = {
     "higher_order.control_deps": _run_after,
     "builtins.round": round,
-    "fuse.take_over": take_over,
 }
 
 
