@@ -62,6 +62,7 @@ PRIVATE_NAMES: tuple[Names, ...] = (
     Names("torch._C._profiler", "_RecordFunctionFast", "torch.profiler.record_function: slower"),
     Names("torch._C._functorch", "is_functorch_wrapped_tensor", "take every tensor for a wrapped one"),
     Names("torch._C._autograd", "_get_data_attr", "it is a node of captured graphs: look for the new one"),
+    Names("torch._C", "_storage_Use_Count", "copy all that a backward graph takes over"),
     Names("torch._C", "_get_sdp_priority_order", "leave it out of the keys, and cache no attention"),
     Names("torch._C", "_is_any_autocast_enabled", "torch.is_autocast_enabled of each device type"),
     Names("torch._C", "DisableTorchFunction", "torch.overrides._disable_user_torch_function"),

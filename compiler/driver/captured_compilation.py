@@ -25,7 +25,7 @@ from ..frontend.autograd.step_data import TrainingStep
 from ..frontend.user_kernels.facts import FactsStore
 from ..frontend.user_kernels.tracing import user_kernel_facts
 from ..fx.eager_dtypes import require_kernels
-from ..fx.saved_strides import keep_saved_tensors, kept_strides, report_strides
+from ..fx.saved_strides import keep_saved_tensors, kept_strides, mark_donated, report_strides
 from ..fx.torch_state import keeps_results
 from ..report.torch_trace import TracedCapture, tracing
 from ..rewrites.stages import CAPTURED, switched_on
@@ -216,7 +216,9 @@ class CapturedCompilation:
 
     def compile_backward(self, graph: torch.fx.GraphModule, inputs: Sequence[Any]) -> Callable[..., Any]:
         """The backward graph; with it the step is complete, and linked to its two programs in the cache."""
-        keep_saved_tensors()
+        donated = keep_saved_tensors()
+        if not self._options.cudagraphs:  # a recording writes to no argument
+            mark_donated(graph, donated)
         with user_kernel_facts(self._store):  # this may be later than `compile`
             compiled = self._compile(graph, inputs, "backward", Remarks())
         if self._key is not None and compiled.key is not None and self._stored_forward is not None:

@@ -27,7 +27,7 @@ from ..base.versions import bindings
 from ..frontend.autograd.step_data import TrainingStep
 from ..fx.captured_text import captured_text
 from ..fx.graph_text import NotCacheable, graph_text
-from ..fx.saved_strides import ALL_KEPT, KeptStrides, moved_inputs
+from ..fx.saved_strides import ALL_KEPT, KeptStrides, donated, moved_inputs
 from ..fx.torch_state import product_switches, torch_state
 from ..runtime.cache.places import cache_folder
 from ..runtime.gpu.device_model import hardware_name
@@ -67,6 +67,7 @@ def program_key(
         *_surroundings(options, device),
         str(sorted(static)),
         f"{kept} {[(node.name, strides) for node, strides in moved_inputs(gm, example_inputs).items()]}",
+        str(donated(gm)),
     )
 
 

@@ -20,6 +20,10 @@ ResultStrides = tuple[tuple[int, ...] | None, ...]
 _HANDED_OUT = (OutputType.non_alias, OutputType.unsafe_view_alias, OutputType.custom_function_view)
 
 
+#: In the metadata of a placeholder of a backward graph: the graph may write over it.
+DONATED = "fuse_donated"
+
+
 @dataclass(frozen=True)
 class KeptStrides:
     """Which results of a graph must have the strides of their metadata.
@@ -75,13 +79,31 @@ def report_strides(strides: ResultStrides) -> None:
         context.output_strides.extend(strides)
 
 
-def keep_saved_tensors() -> None:
-    """Tells AOTAutograd that the backward graph being compiled writes over nothing that was saved, so that it
-    may run more than once (``retain_graph``).
+def keep_saved_tensors() -> tuple[int, ...]:
+    """Tells AOTAutograd that the backward graph being compiled may run more than once (``retain_graph``): it
+    writes over nothing that was saved and that is still needed.
+
+    Gives the numbers of its placeholders that hold what the forward graph made and no input, result or
+    gradient shares memory with: which it may write over where nothing else owns them (``taken_over.py``).
     """
     context = TracingContext.try_get()
-    if context is not None and context.fw_metadata is not None:
-        context.fw_metadata.bw_donated_idxs = []
+    if context is None or context.fw_metadata is None:
+        return ()
+    donated = tuple(context.fw_metadata.bw_donated_idxs or ())
+    context.fw_metadata.bw_donated_idxs = []
+    return donated
+
+
+def mark_donated(gm: GraphModule, numbers: Sequence[int]) -> None:
+    """Notes at placeholders what ``keep_saved_tensors`` gave."""
+    placeholders = gm.graph.find_nodes(op="placeholder")
+    for number in numbers:
+        placeholders[number].meta[DONATED] = True
+
+
+def donated(gm: GraphModule) -> list[str]:
+    """The names of the placeholders with such a note."""
+    return [node.name for node in gm.graph.find_nodes(op="placeholder") if DONATED in node.meta]
 
 
 def moved_inputs(gm: GraphModule, example_inputs: Sequence[Any]) -> dict[Node, tuple[Any, ...]]:
@@ -114,9 +136,13 @@ def _strides(value: Any) -> tuple[int, ...] | None:
 
 __all__ = [
     "ALL_KEPT",
+    "DONATED",
     "KeptStrides",
     "ResultStrides",
+    "donated",
+    "keep_saved_tensors",
     "kept_strides",
+    "mark_donated",
     "moved_inputs",
     "report_strides",
     "result_strides",

@@ -8,6 +8,7 @@ import torch
 
 from ..base.products import default_overloads
 from .errors import RunError
+from .taken_over import TAKE_OVER, take_over
 
 if TYPE_CHECKING:
     from ..mlir import ir
@@ -54,6 +55,7 @@ def _run_after(dependences: Any, subgraph: Callable[..., Any], *args: Any) -> An
 _DEFINED_HERE: dict[str, Callable[..., Any]] = {
     "higher_order.control_deps": _run_after,
     "builtins.round": round,
+    TAKE_OVER: take_over,
 }
 
 

@@ -20,6 +20,7 @@ from ..base.kernels import kernel_body, result_types, set_signature
 from ..base.program import Program
 from ..base.tensors import static_view
 from ..pass_base import AnalysisPass, Count
+from ..products.library_products import argument_of, declare
 
 
 @dataclass(frozen=True)
@@ -44,10 +45,14 @@ class WriteInPlace(AnalysisPass):
     and then writes it.  Whether a result may lie where an operand lies is said by the rules of
     ``compiler/analysis/kernel/in_place.py``.
 
-    Does not fire on a tensor that something reads later, through any view; on arguments of ``@main``, which
-    the caller owns; on a tensor that is another operand of the call, too; on another element type, device or
-    number of elements; on destinations that other calls write to; nor below ``min_bytes``, but for a kernel
-    that only copies: each update in place orders two launches, which small tensors do not repay.
+    An argument with ``fuse.donated``, which autograd saved, is first taken over: ``%t = call @take_over(%a)``
+    gives its tensor where nothing else owns the memory at that time, else a copy.
+
+    Does not fire on a tensor that something reads later, through any view; on other arguments of
+    ``@main``, which the caller owns; on a tensor that is another operand of the call, too; on another
+    element type, device or number of elements; on destinations that other calls write to; nor below
+    ``min_bytes``, but for a kernel that only copies: each update in place orders two launches, which
+    small tensors do not repay.
 
     Remarks: ``passed: in-place``, or ``missed`` with the rule that refuses: ``written-apart``, ``gather``,
     ``other-map``, ``other-points``, ``independent``.
@@ -68,6 +73,8 @@ class WriteInPlace(AnalysisPass):
                 if key not in made:
                     made[key] = _in_place(program, kernel, pairs)
                 _replace(program, call, kernel_ties(kernel), made[key], pairs)
+        for argument in storage.taken:
+            _take_over(program, argument)
         for call, kernel in program.kernel_calls() if made else ():
             if kernel in made.values() and _changes_nothing(kernel):
                 call.results[0].replace_all_uses_with(call.operands[0])
@@ -104,7 +111,8 @@ class WriteInPlace(AnalysisPass):
 class _Storage:
     """The storage behind every tensor of ``@main`` and where it is used last, as decisions are made.
 
-    Values stay what they are meanwhile: ``over`` says which root goes over which other.
+    Values stay what they are meanwhile: ``over`` says which root goes over which other.  ``donated``:
+    arguments that may be written over.  ``taken``: those that are.
     """
 
     storage: Storage
@@ -112,7 +120,9 @@ class _Storage:
     position: dict[ir.Operation, int]
     arguments: frozenset[ir.Value]
     hints: dict[str, int]
+    donated: frozenset[ir.Value] = frozenset()
     over: dict[ir.Value, ir.Value] = field(default_factory=dict)
+    taken: dict[ir.Value, None] = field(default_factory=dict)
 
     @staticmethod
     def of(program: Program) -> "_Storage":
@@ -123,8 +133,10 @@ class _Storage:
             if op.name not in ("fuse.view", "fuse.after"):
                 last.update((storage.root(value), position) for value in op.operands)
         position_of = {op: position for position, op in enumerate(ops)}
-        arguments = frozenset(program.block.arguments)
-        return _Storage(storage, last, position_of, arguments, hints_of(program.main))
+        named = zip(program.block.arguments, argument_attributes(program.main), strict=True)
+        donated = frozenset(value for value, attributes in named if "fuse.donated" in attributes)
+        arguments = frozenset(program.block.arguments) - donated
+        return _Storage(storage, last, position_of, arguments, hints_of(program.main), donated)
 
     def root(self, value: ir.Value) -> ir.Value:
         root = self.storage.root(value)
@@ -171,8 +183,29 @@ class _Storage:
     def join(self, destination: ir.Value, source: ir.Value) -> None:
         """Puts a destination over a tensor that dies."""
         old, root = self.storage.root(destination), self.root(source)
+        if root in self.donated:
+            self.taken[root] = None
         self.over[old] = root
         self.last[root] = max(self.last[root], self.last[old])
+
+
+def _take_over(program: Program, argument: ir.Value) -> None:
+    """All of ``@main`` reads and writes what ``fuse.take_over`` gives for an argument."""
+    name = "take_over"
+    if name not in program.functions or argument.type != _first_input(program.functions[name]):
+        types = [argument.type], argument.type
+        declared = declare(program, program.main, name, "fuse.take_over", types, [argument_of(0)], {})
+        name = _name(declared)
+    call = ir.Operation.create(
+        "func.call", [argument.type], [argument], {"callee": ir.FlatSymbolRefAttr.get(name)},
+        loc=argument.location, ip=ir.InsertionPoint.at_block_begin(program.block),
+    )  # fmt: skip
+    program.callers[name] = program.callers.get(name, 0) + 1
+    argument.replace_all_uses_except(call.results[0], call)
+
+
+def _first_input(function: ir.Operation) -> ir.Type:
+    return ir.FunctionType(ir.TypeAttr(function.attributes["function_type"]).value).inputs[0]
 
 
 def _in_place(program: Program, kernel: ir.Operation, pairs: dict[int, int]) -> ir.Operation:

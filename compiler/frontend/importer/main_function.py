@@ -9,6 +9,7 @@ import torch
 from torch import fx
 
 from ...fx.graph_text import held
+from ...fx.saved_strides import DONATED
 from ...mlir import ir
 from .dtypes import BY_TORCH
 from .locations import location_of
@@ -39,7 +40,8 @@ def take_placeholders(state: ImportState, example_inputs: Sequence[Any] = ()) ->
             continue
         location = location_of(node, state.context)
         if isinstance(fake, torch.Tensor):
-            state.values[node] = _tensor_argument(state, node.name, fake, {}, location)
+            attributes = {"fuse.donated": builder.unit} if DONATED in node.meta else {}
+            state.values[node] = _tensor_argument(state, node.name, fake, attributes, location)
         elif isinstance(fake, torch.SymInt):
             value = _argument(state, builder.index_type, {}, location)
             state.values[node], state.arguments.attributes[-1] = symbols.argument(fake, value)

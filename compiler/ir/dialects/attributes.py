@@ -130,6 +130,16 @@ ATTRIBUTES = (
         "`combine-launches`",
     ),
     DiscardableAttribute(
+        "fuse.donated",
+        "an argument of `@main`",
+        "fuse.donated",
+        "The tensor may be written over where nothing else owns its memory, as the op `fuse.take_over` finds "
+        "out when it runs: the forward graph made it, autograd saved it, and no input, result or gradient "
+        "shares memory with it.",
+        "the importer, of backward graphs",
+        "`write-in-place`",
+    ),
+    DiscardableAttribute(
         "fuse.bucket",
         "a call in `@main` that starts a collective",
         "fuse.bucket = 0 : i64",

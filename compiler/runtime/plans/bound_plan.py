@@ -13,6 +13,7 @@ import torch
 from ...base.dataclass import dataclass
 from ..nested_results import fitted, laid_out, own_storage
 from ..profiler_ranges import close_range, open_range
+from ..taken_over import take_over_last
 from ..torch_types import TORCH_DTYPES
 from .plan import MAIN, Plan
 from .python_source import Around, python_source
@@ -112,6 +113,7 @@ class LaunchPlan:
             "close_range": close_range,
             "own_storage": own_storage,
             "reinterpret": guards._reinterpret_tensor,
+            "take_over": take_over_last,
         }
         scope.update({dtype_name(element): dtype for element, dtype in TORCH_DTYPES.items()})
         scope.update({f"launch_{identifier(name)}": launcher for name, launcher in launchers.items()})

@@ -18,6 +18,7 @@ from collections.abc import Callable, Iterable, Sequence
 from itertools import takewhile
 from typing import Any
 
+from ..taken_over import TAKE_OVER
 from .plan import Plan, PlanFunction
 from .promised import Promised, promised
 from .python_text import (
@@ -235,9 +236,17 @@ class _Printer:
         return f"{name}_p"
 
     def extern(self, step: CallExtern) -> None:
-        left = f"{', '.join(_names(step.results))} = " if step.results else ""
-        self.emit(f"{left}extern_{identifier(step.extern)}({_listed(step.arguments)})")
+        if self.known.externs[step.extern].op == TAKE_OVER:
+            self._take_over(str(step.arguments[0]), step.results[0].name)
+        else:
+            left = f"{', '.join(_names(step.results))} = " if step.results else ""
+            self.emit(f"{left}extern_{identifier(step.extern)}({_listed(step.arguments)})")
         self.promised |= promised(step, self.known.externs[step.extern])
+
+    def _take_over(self, saved: str, result: str) -> None:
+        """The tensor is in a list by then, and no variable or argument holds it."""
+        self.emit(f"box = [{saved}]; {saved} = None")
+        self.emit(f"{result} = take_over(box)")
 
     def call(self, step: CallFunction) -> None:
         operands = _listed(step.arguments)
