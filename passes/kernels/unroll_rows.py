@@ -55,7 +55,8 @@ class UnrollRows(AnalysisPass):
     In any kernel that reduces, a dim that stays is unrolled if at each reduced point more than twice as many
     operations do without it as run over it: the distance of two bodies, beside the three components of their
     force.  In a tile each of its points would have lanes of its own, which compute the distance again.  What
-    a component loads that is loaded for the distance already is not loaded again.
+    a component loads that is loaded for the distance already is not loaded again.  A kernel with a
+    ``fuse.dot`` has tiles of their own for what does without a dim, so none of its dims is unrolled for that.
 
     Does not fire on a kernel with a scan or an assertion, nor, but for that, on one with another reduction or
     where every dim of so few points is one of the largest load, nor on a dim along which the kernel reads
@@ -123,7 +124,7 @@ class UnrollRows(AnalysisPass):
 def _repeats(kernel: Kernel, dim: str) -> bool:
     """Whether a tile would compute most of what runs at each reduced point again for each of ``dim``."""
     rest = kernel.dims.keys() - {dim}
-    if dim in kernel.reduced:
+    if dim in kernel.reduced or kernel.products:
         return False
     everywhere = [op for op, dims in kernel.op_dims.items() if rest <= dims and not isinstance(op, _ACCESSES)]
     shared = sum(slots(op.name) for op in everywhere if dim not in kernel.op_dims[op])

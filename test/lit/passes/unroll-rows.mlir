@@ -270,3 +270,36 @@ module attributes {fuse.device = "cpu"} {
     return %r : tensor<64x3xf32>
   }
 }
+
+// -----
+
+// Must not fire: what is computed for weights has tiles of its own in front of a product, not one for each row.
+// CHECK-LABEL: func.func private @multiplied
+// CHECK-SAME: d0 = "2"
+// CHECK-COUNT-1: "fuse.dot"
+// ONE-LABEL: func.func private @multiplied
+// ONE-SAME: d0 = "2"
+module attributes {fuse.device = "cpu"} {
+  func.func @main(%x: tensor<2x256xbf16>, %w: tensor<64x256xui8>) -> tensor<2x64xf32> {
+    %o = "fuse.empty"() {syms = []} : () -> tensor<2x64xf32>
+    %y = call @multiplied(%x, %w, %o) : (tensor<2x256xbf16>, tensor<64x256xui8>, tensor<2x64xf32>) -> tensor<2x64xf32>
+    return %y : tensor<2x64xf32>
+  }
+  func.func private @multiplied(%x: tensor<2x256xbf16>, %w: tensor<64x256xui8>, %o: tensor<2x64xf32>) -> tensor<2x64xf32> attributes {fuse.kernel, fuse.dims = {d0 = "2", d1 = "64", d2 = "4", d3 = "64"}, fuse.ties = array<i64: 2>} {
+    %true = arith.constant true
+    %zero = arith.constant 0.0 : bf16
+    %none = arith.constant 0 : i8
+    %low = arith.constant 15 : i8
+    %eight = arith.constant 8.0 : f32
+    %byte = "fuse.load"(%w, %true, %none) {at = ["d1", "d2*64 + d3"]} : (tensor<64x256xui8>, i1, i8) -> i8
+    %l = arith.andi %byte, %low : i8
+    %f = arith.uitofp %l : i8 to f32
+    %m = arith.subf %f, %eight : f32
+    %b = arith.truncf %m : f32 to bf16
+    %a = "fuse.load"(%x, %true, %zero) {at = ["d0", "d2*64 + d3"]} : (tensor<2x256xbf16>, i1, bf16) -> bf16
+    %p = "fuse.dot"(%a, %b) {over = ["d3"]} : (bf16, bf16) -> f32
+    %s = "fuse.reduce"(%p) {kind = "sum", over = ["d2"]} : (f32) -> f32
+    %r = "fuse.store"(%o, %s, %true) {at = ["d0", "d1"], mode = "set"} : (tensor<2x64xf32>, f32, i1) -> tensor<2x64xf32>
+    return %r : tensor<2x64xf32>
+  }
+}
