@@ -43,7 +43,7 @@ from .plan import (
     items,
     within,
 )
-from .readers import Reader, meeting, point_read
+from .readers import Reader, meeting, point_read, visited
 from .space import Spaces, bijective, solved
 
 #: Loaded indices in the dims of instances are called i1000, i1001, ..; those of one load i0, i1, ..
@@ -365,7 +365,9 @@ class _Planner:
                 f"{name} reduces, and its readers need it at other points than it computes",
                 reads="; ".join(reads),
             )
-        if member.summary.asserts and not self.visited(member, cluster, mappings):
+        if member.summary.asserts and not visited(
+            member.summary, self.spaces.clusters[cluster], mappings, self.facts
+        ):
             raise FusionRefused(
                 "index-mismatch",
                 f"{name} asserts at each of its points, and its readers do not visit each of them",
@@ -395,33 +397,6 @@ class _Planner:
             raise FusionRefused(
                 "recompute", f"{name} would be computed at too many coordinates: keep a result between"
             )
-
-    def visited(self, member: Member, cluster: int, mappings: Iterable[tuple]) -> bool:
-        """Whether one read visits every point at which a member asserts something else, as that of a piece
-        which is concatenated does.
-
-        Each dim along which it asserts is another dim of the cluster, less where the piece begins.  Elsewhere
-        in the cluster the guard of the read is false, and nothing is asserted.
-        """
-        extents, summary = self.spaces.clusters[cluster], member.summary
-        sizes = {d: e for d, e in summary.dims.items() if e.constant != 1 and d in summary.asserted}
-
-        def covers(mapping: Mapping[str, Expr]) -> bool:
-            named = (mapping[d].symbols() & extents.keys() for d in sizes if d in mapping)
-            names = [next(iter(found)) for found in named if found]
-            if len(set(names)) < len(sizes):
-                return False
-            if not all(self.facts.nonnegative(extents[n] - const(1)) for n in extents if n not in names):
-                return False  # there might be no point at all
-            starts = [sym(n) - mapping[d] for d, n in zip(sizes, names, strict=True)]
-            return all(
-                not start.symbols() & extents.keys()
-                and self.facts.nonnegative(start)
-                and self.facts.nonnegative(extents[n] - size - start)
-                for n, size, start in zip(names, sizes.values(), starts, strict=True)
-            )
-
-        return any(covers(dict(pairs)) for pairs, _ in mappings)
 
     def connect(self, number: int) -> int:
         """Unites the clusters of a member's readers by what they read of it; returns the cluster."""

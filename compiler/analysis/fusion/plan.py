@@ -134,9 +134,9 @@ class FusionPlan:
     facts: Facts
     loaded: dict[str, LoadedIndex]
 
-    def image(self, instance: Instance, dims: Iterable[str]) -> frozenset[str]:
+    def image(self, instance: Instance, dims: Iterable[str], exact: bool = False) -> frozenset[str]:
         """The dims of the space that occur in the instance's ``dims``, without those of extent 1.  A loaded
-        index stands for the dims of the load that takes it.
+        index stands for the dims of the load that takes it; ``exact``: for those of the index alone.
         """
         found = image(instance.dims, dims, self.extents)
         if self.loaded:
@@ -145,14 +145,17 @@ class FusionPlan:
             } & self.loaded.keys():
                 index = self.loaded[name]
                 reader = self.instances[index.instance]
-                found |= self.image(reader, self.members[reader.member].summary.reads[index.position].dims)
+                read = self.members[reader.member].summary.reads[index.position]
+                found |= self.image(reader, read.indexed if exact else read.dims, exact)
         return found
 
     def looks_up(self, instance: Instance) -> bool:
         """Whether the instance computes points that loaded indices name."""
-        return bool(self.loaded) and any(
-            not self.loaded.keys().isdisjoint(e.symbols()) for e in instance.dims.values()
-        )
+        return bool(self.loaded) and any(map(self.is_loaded, instance.dims.values()))
+
+    def is_loaded(self, coord: Expr) -> bool:
+        """Whether a loaded index occurs in a coordinate over the space."""
+        return not self.loaded.keys().isdisjoint(coord.symbols())
 
     def coords(self, instance: Instance, access: Read | Write) -> tuple[Expr, ...]:
         """An access's coordinates over the dims of the space."""

@@ -5,11 +5,11 @@ updates every second row of a tensor reads the row that it updates, and the tens
 """
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
-from ...index import Expr, Facts, Solution
+from ...index import Expr, Facts, Solution, const, sym
 from ...index.facts import is_indirect
 from ..kernel.accesses import Summary, Write
 from .plan import items, placed, within
@@ -91,3 +91,65 @@ def _moved(reader: Reader, summary: Summary, extents: _Items, facts: Facts) -> R
     coords = placed(reader.at.coords, (), within(facts, extents).where(reader.zeros))
     point = point_read(coords, (), (summary, reader.write.result), extents, facts)
     return point if point.solution is not None and point.solution.inside else None
+
+
+def visited(summary: Summary, extents: Mapping[str, Expr], mappings: Collection[tuple], facts: Facts) -> bool:
+    """Whether reads visit every point at which a member asserts something else: one of them, or several that
+    read every second, third, .. point each.
+
+    ``mappings``: the member's point that each reads, as items over a cluster of ``extents``, and the guard of
+    the read.  Where a piece of a concatenation is read, each dim along which the member asserts is another
+    dim of the cluster, less where the piece begins.  Elsewhere in the cluster the guard of the read is false,
+    and nothing is asserted.
+    """
+    sizes = {d: e for d, e in summary.dims.items() if e.constant != 1 and d in summary.asserted}
+    places = [dict(pairs) for pairs, _ in mappings]
+    if any(_covers(place, sizes, extents, facts) for place in places):
+        return True
+    return all(guard is None for _, guard in mappings) and _covers_in_turn(places, sizes, extents, facts)
+
+
+def _covers(
+    mapping: Mapping[str, Expr], sizes: Mapping[str, Expr], extents: Mapping[str, Expr], facts: Facts
+) -> bool:
+    """Whether one read visits all points of dims of these ``sizes``."""
+    named = (mapping[d].symbols() & extents.keys() for d in sizes if d in mapping)
+    names = [next(iter(found)) for found in named if found]
+    if len(set(names)) < len(sizes) or not _has_points(extents, names, facts):
+        return False
+    starts = [sym(n) - mapping[d] for d, n in zip(sizes, names, strict=True)]
+    return all(
+        not start.symbols() & extents.keys()
+        and facts.nonnegative(start)
+        and facts.nonnegative(extents[n] - size - start)
+        for n, size, start in zip(names, sizes.values(), starts, strict=True)
+    )
+
+
+def _covers_in_turn(
+    places: Sequence[Mapping[str, Expr]], sizes: Mapping[str, Expr], extents: Mapping[str, Expr], facts: Facts
+) -> bool:
+    """Whether each of k reads visits every k-th point of a dim, from the first, the second, .. on, and all of
+    the other dims of these ``sizes``: ``n*2`` and ``n*2 + 1``, or ``n, 0`` and ``n, 1``, of the rows of each
+    token that a sum of two joins.
+    """
+    step, first = const(len(places)), places[0]
+    if any(d not in place for place in places for d in sizes):
+        return False
+    for dim, size in sizes.items():
+        others = {d: e for d, e in sizes.items() if d != dim}
+        taken = {n for d in others for n in first[d].symbols()}
+        names = {n for place in places for n in place[dim].symbols() & extents.keys()}
+        if len(names) > 1 or names & taken or any(p[d] != first[d] for p in places for d in others):
+            continue
+        base, blocks = next(((sym(n), extents[n]) for n in names), (const(0), const(1)))
+        starts = {(place[dim] - base * step).constant for place in places}
+        if starts == {*range(len(places))} and (blocks * step - size).constant == 0:
+            left = {n: e for n, e in extents.items() if n not in names}
+            return _covers(first, others, left, facts)
+    return False
+
+
+def _has_points(extents: Mapping[str, Expr], names: Collection[str], facts: Facts) -> bool:
+    """Whether the dims of a cluster without these have at least a point."""
+    return all(facts.nonnegative(extents[n] - const(1)) for n in extents if n not in names)

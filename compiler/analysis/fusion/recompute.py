@@ -1,7 +1,9 @@
 """The rule ``recompute``: what a merge computes at more points than before."""
 
+from ...cost.hardware import SECTOR
+from ..kernel.accesses import Read
 from .merged import Merged
-from .plan import FusionPlan, Member, Refusal
+from .plan import Instance, Member, Refusal
 
 
 def recompute(merged: Merged) -> Refusal | None:
@@ -29,7 +31,7 @@ def recompute(merged: Merged) -> Refusal | None:
         summary = member.summary
         oftener = number in looked_up and bool(summary.reads) and now > most
         instead = oftener and _may_be_looked_up_instead(merged, member)
-        if (oftener and not instead) or (number in looked_up and _scattered(plan, number)):
+        if (oftener and not instead) or (number in looked_up and _scattered(merged, number)):
             return Refusal(
                 "recompute",
                 f"{member.name} is looked up: it would read more often, or in pieces",
@@ -94,17 +96,33 @@ def _may_be_looked_up_instead(merged: Merged, member: Member) -> bool:
     return source <= result
 
 
-def _scattered(plan: FusionPlan, number: int) -> bool:
+def _scattered(merged: Merged, number: int) -> bool:
     """Whether a member that is looked up reads several tensors at loaded coordinates, one of them at elements
     that do not lie together.  Reads behind guards do not count: those of a concatenation exclude each other.
-    Nor do reads at no loaded coordinate, as of a number for each row: they stay as they were.
+    Nor do reads at no loaded coordinate, as of a number for each row: they stay as they were.  Nor does a
+    number for each row that another read takes whole, if the row has 32 bytes or more: those of a number.
     """
-    reads = [read for read in plan.members[number].summary.reads if not read.guarded]
+    plan, member = merged.plan, merged.plan.members[number]
+    reads = [read for read in member.summary.reads if not read.guarded]
     for instance in plan.instances if len(reads) > 1 else ():
         if instance.member != number:
             continue
-        places = [plan.coords(instance, read) for read in reads]
-        loaded = [[not plan.loaded.keys().isdisjoint(c.symbols()) for c in place] for place in places]
-        if sum(map(any, loaded)) > 1 and any(place and place[-1] for place in loaded):
+        places = [(read, plan.coords(instance, read)) for read in reads]
+        loaded = [(read, place) for read, place in places if any(map(plan.is_loaded, place))]
+        numbers = [read for read, place in loaded if place and plan.is_loaded(place[-1])]
+        rows = [read for read, place in loaded if read not in numbers]
+        if len(loaded) > 1 and any(not _of_rows(merged, instance, read, rows) for read in numbers):
+            return True
+    return False
+
+
+def _of_rows(merged: Merged, instance: Instance, number: Read, rows: list[Read]) -> bool:
+    """Whether a read takes one number for each row, of at least 32 bytes, of one of ``rows``."""
+    plan, member = merged.plan, merged.plan.members[instance.member]
+    mine = plan.image(instance, number.dims, exact=True)
+    for row in rows:
+        along = plan.image(instance, row.dims, exact=True)
+        size = merged.form.types[member.operands[row.argument]].spec.element_bytes
+        if mine < along and merged.points(along - mine) * size >= SECTOR:
             return True
     return False

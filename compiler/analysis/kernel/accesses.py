@@ -25,7 +25,8 @@ from .segments import in_segments, segments_of
 class Read:
     """A load: coordinates per dim of the argument's type, and the dims over which it runs.
 
-    ``zeros``: expressions over the dims that are 0 where its guard holds.
+    ``zeros``: expressions over the dims that are 0 where its guard holds.  ``indexed``: the dims of its
+    loaded indices.
     """
 
     argument: int
@@ -34,6 +35,7 @@ class Read:
     indirect: bool
     guarded: bool
     zeros: tuple[Expr, ...] = ()
+    indexed: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True)
@@ -118,9 +120,9 @@ class Summary:
         for a in kernel.loads:
             guard = a.op.operands[1]
             zeros = zeros_where(guard)
-            reads.append(
-                Read(a.argument, a.coords, kernel.op_dims[a.op], a.indirect, not is_true(guard), zeros)
-            )
+            indexed = frozenset().union(*(kernel.value_dims.get(v, frozenset()) for v in a.indices))
+            dims = kernel.op_dims[a.op]
+            reads.append(Read(a.argument, a.coords, dims, a.indirect, not is_true(guard), zeros, indexed))
         writes = []
         for a in kernel.stores:
             result = returned.pop(a.op.results[0], None)

@@ -52,6 +52,15 @@ class ReducedColumns:
         outer = tuple(d for g in groups[:-1] for d in g)
         return ReducedColumns(shape, dims, shape.bound(dims), outer, groups[-1])
 
+    @property
+    def widest(self) -> int:
+        """Bytes of the widest element of what has columns; a number for each row, such as where to look it
+        up, does not fill vectors.
+        """
+        shape, inner = self.shape, {d for d in self.inner if self.shape.size(d) > 1}
+        have = [a for a in shape.accesses if inner & shape.kernel.op_dims[a.op]]
+        return max(map(shape.element_bytes, have), default=shape.widest)
+
     def programs(self, columns: int) -> int:
         """How many programs there are of so many columns each, by hints."""
         return self.shape.points(self.outer) * -(-self.shape.points(self.inner) // columns)
@@ -98,12 +107,13 @@ def columns_in_threads(reduced: ReducedColumns, hardware: Hardware) -> Tile | No
     barrier after one load each.
     """
     shape, bound = reduced.shape, reduced.bound
-    vector = max(1, 16 // shape.widest)
+    widest = reduced.widest
+    vector = max(1, 16 // widest)
     least, most = hardware.warp * vector, THREADS_OF_FOUR_WARPS * vector
     if bound is None or ceil_power(bound) * 16 > THREAD_BYTES or shape.points(reduced.inner) < least:
         return None
     rows = ceil_power(bound)
-    if rows * vector * shape.live_values * shape.widest // 4 > ROW_REGISTERS:  # 16 bits stay packed
+    if rows * vector * shape.live_values * widest // 4 > ROW_REGISTERS:  # 16 bits stay packed
         return None
     columns = segments(shape.points(reduced.inner), most, least)
     while columns > least and reduced.programs(columns) < hardware.full_grid:

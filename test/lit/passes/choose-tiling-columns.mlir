@@ -24,6 +24,10 @@
 // columns would leave 512 programs.
 // CHECK-LABEL: func.func private @points_of_heads
 // CHECK-SAME: {block = 1 : i64, dims = ["d0", "d1"], kind = "grid"}, {block = 64 : i64, dims = ["d2"], kind = "looped"}, {block = 32 : i64, dims = ["d3", "d4"], kind = "grid"}
+
+// A thread holds 16 bytes of the rows that a token looks up: where to look them up has 8 bytes, but no columns.
+// CHECK-LABEL: func.func private @rows_of_tokens
+// CHECK-SAME: {block = 1 : i64, dims = ["d0"], kind = "grid"}, {block = 8 : i64, dims = ["d1"], kind = "resident"}, {block = 1024 : i64, dims = ["d2"], kind = "grid"}], num_stages = 1 : i64, num_warps = 4
 module attributes {fuse.device = "cpu"} {
   func.func private @few_programs(%x: tensor<1152x1280x16xf32>, %w: tensor<1280x1152xf32>, %o: tensor<1280x16xf32>) -> tensor<1280x16xf32>
       attributes {fuse.kernel, fuse.dims = {d0 = "1280", d1 = "1152", d2 = "16"}, fuse.ties = array<i64: 2>} {
@@ -137,5 +141,20 @@ module attributes {fuse.device = "cpu"} {
     %s = "fuse.reduce"(%y) {kind = "sum", over = ["d2"]} : (f32) -> f32
     %r = "fuse.store"(%o, %s, %true) {at = ["d0", "d1", "d3", "d4"], mode = "set"} : (tensor<2x256x12x8xf32>, f32, i1) -> tensor<2x256x12x8xf32>
     return %r : tensor<2x256x12x8xf32>
+  }
+  func.func private @rows_of_tokens(%x: tensor<32768x2048xbf16>, %i: tensor<4096x8xi64>, %o: tensor<4096x2048xbf16>) -> tensor<4096x2048xbf16>
+      attributes {fuse.kernel, fuse.dims = {d0 = "4096", d1 = "8", d2 = "2048"}, fuse.ties = array<i64: 2>} {
+    %true = arith.constant true
+    %zero = arith.constant 0.0 : bf16
+    %none = arith.constant 0 : i64
+    %many = arith.constant 32768 : i64
+    %at = "fuse.load"(%i, %true, %none) {at = ["d0", "d1"]} : (tensor<4096x8xi64>, i1, i64) -> i64
+    %inside = arith.cmpi ult, %at, %many : i64
+    %v = "fuse.load"(%x, %inside, %zero, %at) {at = ["i0", "d2"]} : (tensor<32768x2048xbf16>, i1, bf16, i64) -> bf16
+    %w = arith.extf %v : bf16 to f32
+    %s = "fuse.reduce"(%w) {kind = "sum", over = ["d1"]} : (f32) -> f32
+    %h = arith.truncf %s : f32 to bf16
+    %r = "fuse.store"(%o, %h, %true) {at = ["d0", "d2"], mode = "set"} : (tensor<4096x2048xbf16>, bf16, i1) -> tensor<4096x2048xbf16>
+    return %r : tensor<4096x2048xbf16>
   }
 }
