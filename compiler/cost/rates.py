@@ -220,6 +220,25 @@ class CallRates:
 
 
 @dataclass(frozen=True)
+class SegmentRates:
+    """Products of rows in segments: how many times as long as one of as many blocks of rows without them, and
+    what they take beside that.  ``kernel``, ``kernel_more``; ``pair``, of two products in one kernel;
+    ``narrow``, of blocks of fewer sums than a thread has registers for; ``call``, ``call_more``, of the
+    library.  ``fewest``: rows of a segment, of which none fewer was measured.  ``margin``: the part of the
+    library's time that a kernel is to take at most.
+    """
+
+    kernel: float
+    kernel_more: float
+    pair: float
+    narrow: float
+    call: float
+    call_more: float
+    fewest: float
+    margin: float
+
+
+@dataclass(frozen=True)
 class ChainRates:
     """Products that stay in registers.
 
@@ -331,6 +350,7 @@ class Rates:
     small: SmallRates
     blocks: BlockRates
     calls: CallRates
+    segments: SegmentRates
     chains: ChainRates
     attention: AttentionRates
     collectives: CollectiveRates

@@ -71,7 +71,9 @@ class ChooseLibraries(AnalysisPass):
     Rows in segments, each of which has a matrix of its own, are a product, too (``_grouped_mm``): the tokens
     of experts.  Where segments end is data, in a tensor.  The kernel looks the matrix of a row up, and
     asserts that ends do not decrease or pass the last row.  What is summed may come in segments instead, each
-    of which makes a matrix: the gradient of the weights of experts.
+    of which makes a matrix: the gradient of the weights of experts.  Two products of the same rows, which a
+    gate joins, are weighed as a whole (rule ``pair``), with what makes the rows (``segment_pairs.py``).
+    Segments of fewer than 32 rows, and sums in segments, are the library's.
 
     Products that sum along each other's columns are weighed as a whole (rule ``chain``): two matrices times
     each other, of at least 4096 rows and at most 128 columns, with what is computed between them, which
@@ -161,7 +163,7 @@ class ChooseLibraries(AnalysisPass):
                 continue
             callee = program.callee(call)
             name = string(callee.attributes["sym_name"])
-            if chain is not None and not chain.pays:
+            if chain is not None and not chain.pays and not chain.pair:
                 remarks.add(
                     self.name, "missed", "cascade",
                     f"@{name} does not become one kernel with the other product of its pair: it is estimated "

@@ -117,7 +117,7 @@ class ReviewLibraries(AnalysisPass):
     ) -> list[ir.Operation]:
         """The calls of kernels that go back."""
         reviewed = reviewed_products(program)
-        chained = _chained(program, reviewed)
+        chained = _chained(program, reviewed) | _paired(reviewed)
         found = []
         for call, (product, around) in reviewed.items():
             nodes = tuple(node_names(call.location))
@@ -173,6 +173,18 @@ def _timed(measured: Measurement) -> Timed:
     numbers = dict(measured.numbers)
     slower = measured.refusal is not None
     return Timed(numbers.get("us_together"), numbers.get("us_apart"), slower)
+
+
+def _paired(reviewed: Mapping[ir.Operation, tuple[Product, GroupSurroundings]]) -> set[ir.Operation]:
+    """The calls of kernels with products of the same rows in segments that are in one group: these were
+    weighed together.
+    """
+    groups: dict[tuple[object, ...], list[ir.Operation]] = {}
+    for call, (product, _) in reviewed.items():
+        if product.segments and not product.sums_segments and "fuse.group" in call.attributes:
+            ends = product.values["left"], product.values["ends"]
+            groups.setdefault((call.attributes["fuse.group"], *ends), []).append(call)
+    return {call for calls in groups.values() if len(calls) > 1 for call in calls}
 
 
 def _chained(program: Program, reviewed: Iterable[ir.Operation]) -> set[ir.Operation]:

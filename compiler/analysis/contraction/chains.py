@@ -81,7 +81,8 @@ class Chain:
 class ChainCost:
     """Estimates in microseconds: as a kernel, and as calls with the kernels between them.  ``margin``: the
     part of the calls' time that the kernel is to take at most.  ``wide``: whether they are of a wide chain.
-    ``cascade``: whether a program goes through the columns (``cascades.py``).
+    ``cascade``: whether a program goes through the columns (``cascades.py``).  ``pair``: whether they are two
+    products of the same rows in segments (``segment_pairs.py``).
     """
 
     kernel: float
@@ -89,6 +90,12 @@ class ChainCost:
     margin: float
     wide: bool = False
     cascade: bool = False
+    pair: bool = False
+
+    @property
+    def rule(self) -> str:
+        """The rule that decides, as remarks name it."""
+        return "cascade" if self.cascade else "pair" if self.pair else "chain"
 
     @property
     def pays(self) -> bool:

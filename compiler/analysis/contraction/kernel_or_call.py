@@ -25,6 +25,7 @@ from .few_rows import FewRows
 from .plan import plan_of
 from .product import Product
 from .roofline import bounded_rows, unmeasured, unmeasured_around
+from .segment_pairs import pair_costs
 from .small import unmeasured_small
 from .surroundings import GroupSurroundings, Surroundings
 
@@ -74,7 +75,9 @@ class Offers:
         """
         if self.products != "auto" or not self.tensor_cores:
             return {}
-        waiting, found = [p for p in products if not p.segments], dict[ir.Value, ChainCost]()
+        products = list(products)
+        found = dict(pair_costs(products, self.around, self.hardware))
+        waiting = [p for p in products if not p.segments]
         for chains in (wide_chains_of, chains_of):
             left = [p for p in waiting if p.result not in found]
             for chain in chains(left, self.around, self.hardware):
@@ -86,10 +89,10 @@ class Offers:
         return found
 
     def of(self, product: Product, chain: ChainCost | None) -> Decision:
-        """``chain``: of the product, if it is part of one."""
+        """``chain``: of the product, if it is part of one that pays, or of a pair."""
         if chain is not None:
-            rule = "cascade" if chain.cascade else "chain"
-            return Decision(True, rule, "", chain.kernel, chain.library)
+            why = "" if chain.pays else "a kernel of both products of its rows is estimated to take longer"
+            return Decision(not why, chain.rule, why, chain.kernel, chain.library)
         unsupported = product.unsupported()
         if unsupported is not None:
             return Decision(False, *unsupported)

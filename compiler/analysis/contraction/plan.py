@@ -62,6 +62,8 @@ class ContractionPlan:
 
     def margin(self, moved: Moved) -> float:
         """The part of the library's time that a kernel is to take at most."""
+        if self.form.segments > 1:
+            return self.hardware.rates.segments.margin
         if self.few is not None or moved.widened:
             return 1.0
         library, front = self.library_microseconds(moved), moved.front_bytes > 0

@@ -99,8 +99,8 @@ def unmeasured(
     left = product.specs["left"]
     if left.element not in _MEASURED:
         return Unmeasured("dtype", f"kernels that multiply {left.element} were not measured")
-    if product.segments:
-        return Unmeasured("segments", "no estimate is fitted to kernels of rows in segments")
+    if product.sums_segments:
+        return Unmeasured("segments", "no estimate is fitted to kernels of sums in segments")
     dims = product.dims["left"], product.dims["right"]
     if not product.is_of_images and not (dims[0].endswith("mk") and dims[1].endswith("kn")):
         return Unmeasured("form", "kernels of other products than of matrices were not measured")
@@ -113,6 +113,9 @@ def unmeasured(
     summed = product.size("summed").constant or 0
     if (around := unmeasured_around(moved, several=summed <= _SHORT_SUM)) is not None:
         return around
+    each = (product.size("left").constant or 0) / max(1, product.size("segments").constant or 1)
+    if product.segments and each < hardware.rates.segments.fewest:
+        return Unmeasured("few-rows", f"{each:.0f} rows of a segment: the estimates are fitted to more")
     if not bounded and min(product.size(role).constant or 0 for role in ("left", "right")) <= FEW:
         return Unmeasured(
             "few-rows",
@@ -176,7 +179,10 @@ def as_kernel(form: ProductForm, moved: int, hardware: Hardware) -> float:
     if not form.batch * form.m * form.n:
         return 0.0
     work = Work(moved, busy=microseconds_whole(form, hardware))
-    return microseconds(work, hardware, hardware.rates.blocks.kernel)
+    whole = microseconds(work, hardware, hardware.rates.blocks.kernel)
+    rates = hardware.rates.segments
+    times, more = rates.kernel if form.sums == 1 else rates.pair, rates.kernel_more
+    return times * whole + more if form.segments > 1 else whole
 
 
 @lru_cache(maxsize=1 << 10)
@@ -192,7 +198,9 @@ def as_call(form: ProductForm, moved: int, hardware: Hardware) -> float:
     read_again = 0.0
     if reads_weights_once(form, hardware):  # each program reads the rows
         read_again = form.m * form.k * ELEMENT_BYTES[form.element] * 1e-6
-    return microseconds(Work(moved, steps=read_again, busy=compute), hardware, rates.call)
+    whole = microseconds(Work(moved, steps=read_again, busy=compute), hardware, rates.call)
+    segments = hardware.rates.segments
+    return segments.call * whole + segments.call_more if form.segments > 1 else whole
 
 
 def _parts_microseconds(form: ProductForm, m: int, n: int, parts: int, hardware: Hardware) -> float:

@@ -223,6 +223,7 @@ def microseconds(form: ProductForm, blocks: Blocks, hardware: Hardware) -> float
     behind = points * form.behind * (rates.overlapped if at_once > 1 else 1.0)
     stored = points * _RESULT_BYTES * (1 + form.beside)
     stage = _stage_bytes(form, blocks.m, blocks.n, blocks.k)
+    narrow = form.segments > 1 and blocks.held * form.sums < _BARE
     steps, waves = -(-max(form.k, 1) // blocks.k), math.ceil(tiles / (sms * at_once))
     wave = steps * _step_microseconds(form, blocks, at_once, stage, hardware)
     wave += clock(Work(written=stored, slots=behind), hardware, rates.behind)
@@ -235,7 +236,7 @@ def microseconds(form: ProductForm, blocks: Blocks, hardware: Hardware) -> float
         steps=moved / in_flight,
         busy=waves * (wave + rates.whole.starts) - rates.whole.starts,
     )
-    return clock(whole, hardware, rates.whole)
+    return clock(whole, hardware, rates.whole) * (hardware.rates.segments.narrow if narrow else 1.0)
 
 
 def _step_microseconds(

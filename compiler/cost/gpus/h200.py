@@ -20,6 +20,7 @@ from ..rates import (
     Rates,
     RateSource,
     Regime,
+    SegmentRates,
     SmallRates,
     StreamingRates,
     WalkRates,
@@ -61,6 +62,8 @@ _ATTENTION = RateSource("masked decoding, one query and 32768 keys", "H100", "20
 _FLEX = RateSource("flex_attention, 30 forms and sizes", "H200", "2026-11-28")
 #: Calls of attention under a mask, 2 x 16 heads of 2048 rows and keys (docs/attention.md).
 _MASKED = RateSource("calls of attention under 6 masks", "H200", "2026-11-28")
+#: Products of layers of 8 and 64 experts, as kernels and calls (docs/experts.md).
+_EXPERTS = RateSource("products of experts, 8 sizes", "H200", "2026-11-28", 0.06)
 #: Pairs of groups as one kernel and as two.
 _PAIRS = RateSource("groups as one kernel and as two", "H200", "2026-11-23")
 
@@ -161,6 +164,19 @@ _CALLS = CallRates(
     ),
     beside=_us(1.0, _MODELS, "launch"),
 )
+#: Of 8 and 64 experts with 4096 and 32768 tokens (docs/experts.md), kernels took 1.03 times the estimate and
+#: 15 us, two products in one 1.14 to 1.24 times, calls 1.07 times and 33 us; blocks of 128 x 128 take 1.1 to
+#: 1.2 times as long as those of 128 x 256.
+_SEGMENTS = SegmentRates(
+    kernel=_times(1.03, _EXPERTS),
+    kernel_more=_us(15.0, _EXPERTS),
+    pair=_times(1.18, _EXPERTS),
+    narrow=_times(1.12, _EXPERTS),
+    call=_times(1.07, _EXPERTS),
+    call_more=_us(33.0, _EXPERTS),
+    fewest=Rate(32, "rows", _EXPERTS),
+    margin=_times(0.96, _EXPERTS),
+)
 #: Calls of a wide chain: 8 layers of 262144 rows and 256 columns took 685 us, not 525; 64-256x7-4 columns
 #: 616, not 474.  Issue slots: 64-256x7-4 columns with biases and GELU took 1090 us, not 397.
 _OF_CHAINS = ChainRates(
@@ -244,6 +260,7 @@ RATES = Rates(
     _SMALL_PRODUCTS,
     _OF_BLOCKS,
     _CALLS,
+    _SEGMENTS,
     _OF_CHAINS,
     _OF_ATTENTION,
     CollectiveRates(ring=Regime((("link",),))),
