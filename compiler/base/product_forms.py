@@ -82,6 +82,10 @@ FORMS: Mapping[str, EinsumForm] = MappingProxyType(
         "_grouped_mm": _form(
             "mk,ekn->mn|mt,tn->emn", self="left", mat2="right", offs="ends", bias="none", out_dtype="free"
         ),
+        "_scaled_grouped_mm": _form(
+            "mk,ekn->mn|mt,tn->emn", self="left", mat2="right", scale_a="left_scale", scale_b="right_scale",
+            offs="ends", bias="none", scale_result="none", out_dtype="free", use_fast_accum="fast_accum",
+        ),
         "_int_mm": _form(_MATRICES, self="left", mat2="right"),
         "_addmm_activation": _form(
             _MATRICES, self="added", mat1="left", mat2="right", **_SCALED, use_gelu="gelu"

@@ -134,6 +134,7 @@ PRODUCTS: tuple[ProductOp, ...] = (
     ProductOp("_scaled_mm", factors=_PLAIN, one_stream=True),
     ProductOp("_int_mm", factors=_PLAIN),
     ProductOp("_grouped_mm", factors=_PLAIN),
+    ProductOp("_scaled_grouped_mm", factors=_PLAIN),
     *(ProductOp(name, whole=(), one_stream=True) for name in ("mv", "addmv", "dot", "vdot", "linear")),
     ProductOp(
         "convolution", "convolution", images=(0, 1), groups=8, flops=_convolution, any_strides=True,

@@ -66,13 +66,16 @@ def _function(
 
 @dataclass
 class _Body:
-    """Writes the body of a kernel.  ``gelu``: by which function the activation GELU is computed."""
+    """Writes the body of a kernel.  ``gelu``: by which function the activation GELU is computed.
+    ``looked_up``: whether a row is in a segment, and in which, once it is known.
+    """
 
     kernel: ir.Operation
     product: Product
     arguments: dict[ir.Value, ir.Value]
     fresh: ir.Value
     gelu: str
+    looked_up: tuple[ir.Value, ...] = ()
 
     def __post_init__(self) -> None:
         self.true = arith.constant(ir.IntegerType.get_signless(1), 1)
@@ -84,7 +87,7 @@ class _Body:
         total = self._scaled(self._sum(), product.alpha)
         for role in ("left_scale", "right_scale"):
             if role in product.values:
-                total = arith.mulf(total, self._load(role))
+                total = arith.mulf(total, self._scale(role))
         if "added" in product.values:
             add = arith.addf if self.floats else arith.addi
             total = add(total, self._scaled(widened(self._load("added"), self.wide), product.beta))
@@ -133,8 +136,20 @@ class _Body:
         sum_ = {"kind": ir.StringAttr.get("sum"), "over": text_list([number])}
         segment = ir.Operation.create("fuse.reduce", [wide], [counted], sum_).results[0]
         known = arith.cmpi(_SLT, segment, self._index(str(product.size("segments"))))
-        at = ["i0" if str(c) == number else str(c) for c in product.at("right")]
-        return self._load("right", at=at, guard=known, indices=[segment])
+        self.looked_up = known, segment
+        return self._looked_up("right")
+
+    def _looked_up(self, role: str) -> ir.Value:
+        """What a tensor has for the segment of a row."""
+        known, segment = self.looked_up
+        number = self.product.kernel_dims[self.product.segments]
+        at = ["i0" if str(c) == number else str(c) for c in self.product.at(role)]
+        return self._load(role, at=at, guard=known, indices=[segment])
+
+    def _scale(self, role: str) -> ir.Value:
+        """A factor of the sum: one number, or one for each row or column, the latter of each segment."""
+        of_segments = self.product.segments and self.product.segments in self.product.dims[role]
+        return self._looked_up(role) if of_segments else self._load(role)
 
     def _in_segment(self) -> list[ir.Value]:
         """Both factors, 0 outside of the segment of what is summed."""

@@ -303,6 +303,11 @@ def _dims(form: EinsumForm, specs: Mapping[str, TensorSpec]) -> dict[str, str]:
     for role, row in (("left_scale", left), ("right_scale", right)):
         if role in specs:
             name = next(name for name, its in form.roles.items() if its == role)
+            if "ends" in found:
+                found[role] = _scale_of_segments(
+                    name, specs[role], specs[role.removesuffix("_scale")], row, made
+                )
+                continue
             found[role] = _scale_dims(name, specs[role], specs[role.removesuffix("_scale")], row, made)
     return found
 
@@ -321,6 +326,18 @@ def _are_one(sizes: Sequence[Expr], dims: str) -> bool:
     return len(sizes) == len(dims) and all(
         s.constant == 1 for s, d in zip(sizes, dims, strict=True) if d == UNIT
     )
+
+
+def _scale_of_segments(name: str, scale: TensorSpec, factor: TensorSpec, dims: str, made: str) -> str:
+    """The dims of a scale of f32, of a product in segments: one for each row, or for each column of the
+    matrix of each segment.  Raises ``NotAProduct`` for another.
+    """
+    kept = "".join(d for d in dims if d in made + "e")
+    wanted = [size for size, d in zip(factor.sizes, dims, strict=True) if d in kept]
+    if "e" in made or scale.element != "f32" or list(scale.sizes) != wanted:
+        got = " x ".join([*map(str, scale.sizes), scale.element])
+        raise NotAProduct(f"expected {name} to have an f32 for each row or column of a segment, got {got}")
+    return kept
 
 
 def _scale_dims(name: str, scale: TensorSpec, factor: TensorSpec, dims: str, made: str) -> str:

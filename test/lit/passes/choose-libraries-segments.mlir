@@ -17,7 +17,7 @@
 // CHECK: %[[KNOWN:.*]] = arith.cmpi slt, %[[SEGMENT]]
 // CHECK: %[[B:.*]] = "fuse.load"(%arg1, %[[KNOWN]], %{{.*}}, %[[SEGMENT]]) {at = ["i0", "d2", "d1"]}
 // CHECK: "fuse.dot"(%[[A]], %[[B]]) {over = ["d2"]} : (bf16, bf16) -> f32
-// SAID: missed: choose-libraries: segments, kernel_us={{[0-9.]+}}, call_us={{[0-9.]+}}: @experts is the library's
+// SAID: passed: choose-libraries: kernel, kernel_us={{[0-9.]+}}, call_us={{[0-9.]+}}: @experts becomes a kernel
 module attributes {fuse.device = "cuda:0"} {
   func.func @main(%x: tensor<192x64xbf16>, %w: tensor<4x64x96xbf16>, %o: tensor<4xi32>) -> tensor<192x96xbf16> {
     %y = call @experts(%x, %w, %o) : (tensor<192x64xbf16>, tensor<4x64x96xbf16>, tensor<4xi32>) -> tensor<192x96xbf16>
@@ -40,7 +40,7 @@ module attributes {fuse.device = "cuda:0"} {
 // CHECK: %[[A:.*]] = "fuse.load"(%arg0, %[[INSIDE]], %{{.*}}) {at = ["d1", "d3"]}
 // CHECK: %[[B:.*]] = "fuse.load"(%arg1, %[[INSIDE]], %{{.*}}) {at = ["d3", "d2"]}
 // CHECK: "fuse.dot"(%[[A]], %[[B]]) {over = ["d3"]} : (bf16, bf16) -> f32
-// SAID: missed: choose-libraries: segments, kernel_us={{[0-9.]+}}, call_us={{[0-9.]+}}: @summed is the library's
+// SAID: missed: choose-libraries: segments, kernel_us={{[0-9.]+}}, call_us={{[0-9.]+}}: @summed is the library's: no estimate is fitted to kernels of sums in segments
 module attributes {fuse.device = "cuda:0"} {
   func.func @main(%x: tensor<64x192xbf16>, %w: tensor<192x96xbf16>, %o: tensor<4xi32>) -> tensor<4x64x96xbf16> {
     %y = call @summed(%x, %w, %o) : (tensor<64x192xbf16>, tensor<192x96xbf16>, tensor<4xi32>) -> tensor<4x64x96xbf16>
@@ -86,4 +86,38 @@ module attributes {fuse.device = "cuda:0"} {
     return %y : tensor<192x96xbf16>
   }
   func.func private @alone(tensor<192x64xbf16>, tensor<1x64x96xbf16>, tensor<1xi32>) -> tensor<192x96xbf16> attributes {fuse.extern = "aten._grouped_mm.default", fuse.args = [#fuse.arg<0 : i64>, #fuse.arg<1 : i64>, #fuse.arg<2 : i64>], fuse.kwargs = {}}
+}
+
+// -----
+
+// Floats of 8 bits with a scale for each row, and for each column of the matrix of a segment.
+// CHECK-LABEL: func.func private @scaled_kernel
+// CHECK: %[[SEGMENT:.*]] = "fuse.reduce"
+// CHECK: %[[KNOWN:.*]] = arith.cmpi slt, %[[SEGMENT]]
+// CHECK: "fuse.load"(%arg1, %[[KNOWN]], %{{.*}}, %[[SEGMENT]]) {at = ["i0", "d2", "d1"]}
+// CHECK: %[[DOT:.*]] = "fuse.dot"
+// CHECK: %[[ROW:.*]] = "fuse.load"(%arg2, %true, %{{.*}}) {at = ["d0"]}
+// CHECK: %[[HALF:.*]] = arith.mulf %[[DOT]], %[[ROW]]
+// CHECK: %[[COLUMN:.*]] = "fuse.load"(%arg3, %[[KNOWN]], %{{.*}}, %[[SEGMENT]]) {at = ["i0", "d1"]}
+// CHECK: arith.mulf %[[HALF]], %[[COLUMN]]
+// SAID: missed: choose-libraries: dtype, {{.*}}: @scaled is the library's: kernels that multiply f8E4M3FN were not measured
+module attributes {fuse.device = "cuda:0"} {
+  func.func @main(%x: tensor<192x64xf8E4M3FN>, %w: tensor<4x64x96xf8E4M3FN, #fuse.layout<"4,64,96", "6144,1,64", "0", "">>, %a: tensor<192xf32>, %b: tensor<4x96xf32>, %o: tensor<4xi32>) -> tensor<192x96xbf16> {
+    %y = call @scaled(%x, %w, %a, %b, %o) : (tensor<192x64xf8E4M3FN>, tensor<4x64x96xf8E4M3FN, #fuse.layout<"4,64,96", "6144,1,64", "0", "">>, tensor<192xf32>, tensor<4x96xf32>, tensor<4xi32>) -> tensor<192x96xbf16>
+    return %y : tensor<192x96xbf16>
+  }
+  func.func private @scaled(tensor<192x64xf8E4M3FN>, tensor<4x64x96xf8E4M3FN, #fuse.layout<"4,64,96", "6144,1,64", "0", "">>, tensor<192xf32>, tensor<4x96xf32>, tensor<4xi32>) -> tensor<192x96xbf16> attributes {fuse.extern = "aten._scaled_grouped_mm.default", fuse.args = [#fuse.arg<0 : i64>, #fuse.arg<1 : i64>, #fuse.arg<2 : i64>, #fuse.arg<3 : i64>, #fuse.arg<4 : i64>], fuse.kwargs = {}}
+}
+
+// -----
+
+// Must not fire: scales of another shape, as of blocks of 32 elements.
+// CHECK: call @blocks(
+// SAID: missed: choose-libraries: form: @blocks is the library's: expected scale_b to have an f32 for each row or column of a segment, got 4 x 192 x f32 [blocks]
+module attributes {fuse.device = "cuda:0"} {
+  func.func @main(%x: tensor<192x64xf8E4M3FN>, %w: tensor<4x64x96xf8E4M3FN>, %a: tensor<192xf32>, %b: tensor<4x192xf32>, %o: tensor<4xi32>) -> tensor<192x96xbf16> {
+    %y = call @blocks(%x, %w, %a, %b, %o) : (tensor<192x64xf8E4M3FN>, tensor<4x64x96xf8E4M3FN>, tensor<192xf32>, tensor<4x192xf32>, tensor<4xi32>) -> tensor<192x96xbf16>
+    return %y : tensor<192x96xbf16>
+  }
+  func.func private @blocks(tensor<192x64xf8E4M3FN>, tensor<4x64x96xf8E4M3FN>, tensor<192xf32>, tensor<4x192xf32>, tensor<4xi32>) -> tensor<192x96xbf16> attributes {fuse.extern = "aten._scaled_grouped_mm.default", fuse.args = [#fuse.arg<0 : i64>, #fuse.arg<1 : i64>, #fuse.arg<2 : i64>, #fuse.arg<3 : i64>, #fuse.arg<4 : i64>], fuse.kwargs = {}}
 }

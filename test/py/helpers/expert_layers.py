@@ -27,6 +27,24 @@ def summed(x: Tensor, g: Tensor, offs: Tensor) -> Tensor:
     return torch.stack([x[first:last].t() @ g[first:last] for first, last in itertools.pairwise(bounds)])
 
 
+def scaled(
+    x: Tensor, w: Tensor, row_scales: Tensor, scales: Tensor, offs: Tensor, fast: bool = False
+) -> Tensor:
+    """The same of floats of 8 bits, ``w`` with a row for each output, in bfloat16."""
+    return torch._scaled_grouped_mm(
+        x, w.mT, row_scales, scales, offs=offs, out_dtype=torch.bfloat16, use_fast_accum=fast
+    )
+
+
+def scaled_exactly(x: Tensor, w: Tensor, row_scales: Tensor, scales: Tensor, offs: Tensor) -> Tensor:
+    """The same in float64; 0 behind the last end."""
+    made, bounds = x.new_zeros(x.shape[0], w.shape[1], dtype=torch.float64), [0, *offs.tolist()]
+    for e, (first, last) in enumerate(itertools.pairwise(bounds)):
+        rows = x[first:last].double() * row_scales[first:last, None]
+        made[first:last] = rows @ (w[e].double() * scales[e, :, None]).t()
+    return made
+
+
 def gated(x: Tensor, rows: Tensor, w1: Tensor, w3: Tensor, offs: Tensor) -> Tensor:
     taken = x[rows]
     return F.silu(grouped(taken, w1, offs)) * grouped(taken, w3, offs)

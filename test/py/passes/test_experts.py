@@ -1,9 +1,12 @@
 """Products of rows in segments through the backend: layers of experts, run by the interpreter."""
 
+import random
+
 import pytest
 import torch
 from compiling import Compiled, check, with_exact_gradients
-from expert_layers import drawn, gated, grouped, joined, layer, summed
+from expert_layers import drawn, gated, grouped, joined, layer, scaled, scaled_exactly, summed
+from random_offsets import ends
 
 pytestmark = pytest.mark.usefixtures("fresh_dynamo")
 
@@ -28,6 +31,21 @@ def test_what_reads_the_rows_of_each_token() -> None:
     given = drawn(40, 8, 8, 32, 48, seed=6)
     h = gated(*[given[name] for name in ("x", "rows", "w1", "w3", "offs")])
     check(joined, h, *[given[name] for name in ("w2", "offs", "scale", "inverse")], **GENERATED)
+
+
+@pytest.mark.parametrize("top", [1, 2, 4, 8])
+def test_the_rows_of_each_token_are_scaled_and_added_up_in_one_kernel(top: int) -> None:
+    """Behind a call of the library."""
+    given = drawn(40, top, 8, 32, 48, seed=top)
+    h = torch.randn(40 * top, 48, generator=torch.Generator().manual_seed(top)).to(torch.bfloat16)
+    taken = [given[name] for name in ("w2", "offs", "scale", "inverse")]
+    compiled = check(joined, h, *taken, interpret_level="planned")
+    assert (compiled.graphs[0].externs, compiled.graphs[0].launches_after) == (1, 1)
+    for place in (0, -1):
+        taken[-1].view(-1)[place] = 40 * top
+        with pytest.raises((IndexError, RuntimeError), match="index"):
+            compiled(h, *taken)
+        taken[-1].view(-1)[place] = 0
 
 
 @pytest.mark.parametrize(("rows", "experts"), [(3, 2), (2, 4), (16, 64), (200, 5)])
@@ -80,6 +98,21 @@ def test_ends_that_decrease_or_pass_the_last_row(offs: list[int], level: str) ->
         (IndexError, RuntimeError), match="the ends of segments decrease, or pass the last row"
     ):
         compiled(x, given["w1"], torch.tensor(offs, dtype=torch.int32))
+
+
+@pytest.mark.parametrize("fast", [False, True])
+@pytest.mark.parametrize("seed", range(4))
+def test_floats_of_8_bits_with_scales(seed: int, fast: bool) -> None:
+    """For each row, and for each column of an expert.  torch has no such product on a CPU."""
+    draw = torch.Generator().manual_seed(seed)
+    offs = torch.tensor(ends(80, 5, random.Random(seed)), dtype=torch.int32)
+    x, w = (torch.randn(shape, generator=draw).to(torch.float8_e4m3fn) for shape in ((80, 64), (5, 48, 64)))
+    scales = [torch.rand(shape, generator=draw) + 0.5 for shape in ((80,), (5, 48))]
+    compiled = Compiled(scaled, GENERATED)
+    got = compiled(x, w, *scales, offs, fast)
+    want = scaled_exactly(x, w, *scales, offs)
+    assert compiled.graphs[0].externs == 0
+    torch.testing.assert_close(got.double(), want, rtol=2**-8, atol=1e-6)
 
 
 def test_one_row_is_the_librarys() -> None:
