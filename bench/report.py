@@ -37,6 +37,7 @@ TITLES = {
     "kernels": "Memory-bound graphs",
     "further": "Further memory-bound graphs",
     "contractions": "Products with what is around them",
+    "experts": "Layers of experts",
     "attention": "Attention spelled out",
     "wild": "Workloads from outside",
     "wild2": "More workloads from outside",
@@ -59,6 +60,8 @@ LEGENDS = {
     "with rows, columns and summed elements.",
     "wild": "Device time in microseconds, wall time of one call among calls back to back in brackets. A loss "
     "is timed with its gradients. `=` and `!` mean what they mean for the graphs.",
+    "experts": "As above, of layers of experts, and of their three products alone (`products`). Names end "
+    "with the experts, how many of them a token takes, and tokens.",
     "attention": "As above, of attention, which products and all that is between them make; `peak vs x`: the "
     "most memory that a call allocates beyond its arguments, over what x allocates.",
     "wild2": "As above, of fields and tasks that no rule was written for. `peak vs x`: the most memory that "
@@ -86,6 +89,7 @@ TIMED = (
     "kernels",
     "further",
     "contractions",
+    "experts",
     "attention",
     "wild",
     "wild2",
@@ -99,6 +103,7 @@ ROWS: dict[str, Callable[[Sequence[Any], Sequence[str]], list[list[str]]]] = {
     "kernels": kernel_rows,
     "further": kernel_rows,
     "contractions": kernel_rows,
+    "experts": wild_rows,
     "attention": wild_rows,
     "wild": wild_rows,
     "wild2": wild_rows,
@@ -141,7 +146,7 @@ def section(run: Run) -> str:
     ]
     if records:
         lines += [markdown_table(ROWS[suite](records, backends)), ""]
-    if suite in ("kernels", "further", "contractions", "attention", "wild", "wild2", "models"):
+    if suite in ("kernels", "further", "contractions", "experts", "attention", "wild", "wild2", "models"):
         lines += [f"- {line}" for line in summary(records, backends)]
     if suite == "wild2":
         lines += [f"- {line}" for line in loser_lines(records, backends)]

@@ -30,6 +30,7 @@ TASK_LIMIT = {
     "kernels": 120.0,
     "further": 120.0,
     "contractions": 300.0,
+    "experts": 300.0,
     "attention": 300.0,
     "wild": 180.0,
     "wild2": 180.0,

@@ -4,6 +4,7 @@ from functools import partial
 
 from ..cases_attention import ATTENTION
 from ..cases_contractions import FEW_ROWS
+from ..cases_experts import EXPERTS
 from ..cases_further import FURTHER
 from ..cases_products import PRODUCTS
 from ..graph import graph_table
@@ -19,6 +20,7 @@ SUITES: dict[str, Suite] = {
     "kernels": Suite(kernels.tasks, kernels.line, kernels.table),
     "further": Suite(partial(kernels.tasks, graphs=FURTHER), kernels.line, kernels.table),
     "contractions": Suite(partial(kernels.tasks, graphs=CONTRACTIONS), kernels.line, kernels.table),
+    "experts": Suite(partial(kernels.tasks, graphs=EXPERTS), kernels.line, wild_table),
     "attention": Suite(partial(kernels.tasks, graphs=ATTENTION), kernels.line, wild_table),
     "wild": Suite(partial(kernels.tasks, graphs=WILD), kernels.line, wild_table),
     "wild2": Suite(partial(kernels.tasks, graphs=WILD2), kernels.line, wild_table),

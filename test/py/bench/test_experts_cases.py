@@ -1,0 +1,56 @@
+"""The suite `experts`: each form is judged in eager mode, and a few agree as they are compiled on a CPU."""
+
+import pytest
+import torch
+from bench_runs import CPU
+
+from fuse_mlir.bench.backends import BACKENDS, CompileReport, compile_function
+from fuse_mlir.bench.cases_experts import EXPERTS, MANY, WIDE
+from fuse_mlir.bench.graph_check import GraphChecker
+
+FORMS = [name for name in EXPERTS if name.endswith("_4096")]
+QUICK = ("layer_64", "layer_skewed_64", "layer_trained_8", "layer_fp8_8", "products_fp8_8", "capacity_8")
+
+
+def judged(name):
+    graph = EXPERTS[name]
+    made = graph.new(torch.bfloat16, CPU, small=True)
+    return graph, made, GraphChecker(graph, made)
+
+
+def test_layers_stand_beside_their_products_alone():
+    for count, top, *_ in (WIDE, MANY):
+        for kind in ("", "_fp8"):
+            for tokens in (4096, 32768):
+                assert f"experts_layer{kind}_{count}x{top}_{tokens}" in EXPERTS
+                assert f"experts_products{kind}_{count}x{top}_{tokens}" in EXPERTS
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=() if name.removeprefix("experts_").startswith(QUICK) else pytest.mark.slow)
+        for name in FORMS
+    ],
+)
+def test_a_form_is_judged(name):
+    graph, made, checker = judged(name)
+    step = graph.step(made.fn)
+    assert checker.check(step).passed
+
+    def scaled(*args):
+        found = step(*args)
+        return tuple(t * 1.5 for t in found) if isinstance(found, tuple) else found * 1.5
+
+    assert not checker.check(scaled).passed
+
+
+@pytest.mark.parametrize("name", ["experts_layer_8x2_4096", "experts_layer_fp8_8x2_4096"])
+def test_two_compile_and_agree(name):
+    torch._dynamo.reset()
+    graph, made, checker = judged(name)
+    report = CompileReport()
+    function = compile_function(BACKENDS["fuse"], made.fn, report, dynamic=False, fullgraph=True)
+    verdict = checker.check(graph.step(function))
+    assert verdict.passed, verdict.note
+    assert report.graphs
