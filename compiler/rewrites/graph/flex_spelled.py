@@ -151,7 +151,8 @@ def function_of(gm: GraphModule, node: Any) -> GraphModule:
 
 def for_each_head(q: Tensor, t: Tensor) -> Tensor:
     """Keys or values, repeated for the heads of the query that share them, and for its batch."""
-    t = t.repeat_interleave(q.shape[1] // t.shape[1], 1)
+    if t.shape[1] != q.shape[1]:
+        t = t.repeat_interleave(q.shape[1] // t.shape[1], 1)
     return t.expand(q.shape[0], *t.shape[1:])
 
 

@@ -101,6 +101,16 @@ def test_integers_are_rounded_as_often_as_in_eager(
         assert equal(ours, theirs)
 
 
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16, torch.float8_e4m3fn, torch.float8_e5m2])
+def test_a_copy_converts_nothing(dtype: torch.dtype) -> None:
+    every = torch.arange(256, dtype=torch.uint8)
+    bits = torch.stack([every, every.flip(0)], -1).flatten().view(dtype)
+
+    module = imported(capture(torch.clone, bits)).module
+    assert "truncf" not in str(module) and "extf" not in str(module)
+    assert equal(run_one(aten.clone.default, [bits]), bits)
+
+
 def test_angles_of_two_constants() -> None:
     """Upstream's fold of ``math.atan2`` gives NaN for two zeros."""
 

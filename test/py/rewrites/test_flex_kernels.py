@@ -101,6 +101,18 @@ def test_it_fuses_with_what_is_around_it() -> None:
     assert [(g.launches_after, g.externs) for g in compiled.graphs] == [(1, 0)]
 
 
+def test_keys_are_read_as_they_lie() -> None:
+    """Heads that share no keys take no copy of them, and a copy that the program takes is not stored."""
+
+    def attend(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+        return flex_attention(q, k.clone(), v)
+
+    args = [drawn(2, HEADS, 512, 32) for _ in range(3)]
+    compiled = Compiled(attend, FORCED)
+    assert_near(compiled(*args), attend(*args), attend(*(t.double() for t in args)))
+    assert [(g.launches_after, g.externs) for g in compiled.graphs] == [(1, 0)]
+
+
 def test_keys_of_one_batch_are_those_of_all() -> None:
     blocks = blocks_of(FORMS["window"][1], 3)
 

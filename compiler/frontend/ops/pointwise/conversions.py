@@ -14,7 +14,7 @@ from ...importer.call import Call
 from ...importer.values import Tensor
 from .elementwise import Pointwise, lower
 
-#: A rule that reads the tensor in its stored dtype and leaves the conversion to the store.
+#: A rule that leaves the conversion to the store.
 _COPY = Pointwise((), lambda k, x, *_: x, own=True)
 
 
@@ -27,9 +27,15 @@ _COPY = Pointwise((), lambda k, x, *_: x, own=True)
     "aten.detach_copy.default",
 )
 def copy(call: Call) -> Any:
-    """The output's layout is what ``memory_format`` made it."""
+    """The output's layout is what ``memory_format`` made it.  To its own dtype an element goes as it is."""
     name = "a" if "a" in call.arguments else "self"
-    call.arguments = {name: call.tensor(name)}
+    source = call.tensor(name)
+    if source.rank and source.dtype.is_floating_point and source.spec.element == call.result.element:
+        kernel = call.kernel([source])
+        at = kernel.iterate(call.result.sizes)
+        kernel.store(0, at, kernel.load_raw(source, kernel.broadcast(source, at)))
+        return call.finish(kernel)
+    call.arguments = {name: source}
     return lower(call, _COPY)
 
 
