@@ -39,7 +39,9 @@ class DuplicateCheap(AnalysisPass):
         %b = call @where(%y, %m1, %q)
 
     Cheap is a kernel without reductions and asserts, of at most ``max_weight`` issue slots per point, that
-    reads no tensor, or one tensor that has at most half the bytes of the result (a cast, a broadcast).
+    reads no tensor, or one tensor that has at most half the bytes of the result (a cast, a broadcast, the
+    distances between positions), at any number of places.  What a copy reads may be cheap, too: each copy then
+    has its own.
     Consumers that are not kernels (extern ops, views, the return) share the original; without any, it is the
     first kernel's.
 
@@ -56,9 +58,15 @@ class DuplicateCheap(AnalysisPass):
         program = analyses.get(Program)
         hints = hints_of(program.main)
         summaries: dict[str, Summary | None] = {}
-        calls = program.kernel_calls()
-        # Copies are not among them: they read what is made before the original, which was looked at before.
+        while self._split_all(program, hints, summaries):  # what only copies read comes next
+            pass
+
+    def _split_all(
+        self, program: Program, hints: dict[str, int], summaries: dict[str, Summary | None]
+    ) -> bool:
+        """Makes a copy of each cheap call for each of its readers; whether there was any."""
         readers: dict[ir.Value, list[ir.Operation]] = {}
+        calls, found = program.kernel_calls(), False
         for call, _ in calls:
             for value in dict.fromkeys(call.operands):
                 readers.setdefault(value, []).append(call)
@@ -70,7 +78,8 @@ class DuplicateCheap(AnalysisPass):
                 summaries[name] = KernelInfo.of(kernel).summary
             summary = summaries[name]
             if summary is not None and self.is_cheap(program, call, summary, hints):
-                _split(program, call, kernel, readers.get(call.results[0], []))
+                found |= _split(program, call, kernel, readers.get(call.results[0], []))
+        return found
 
     def is_cheap(self, program: Program, call: ir.Operation, summary: Summary, hints: dict[str, int]) -> bool:
         """Whether a copy of ``call`` costs less than loading its result."""
@@ -85,7 +94,7 @@ class DuplicateCheap(AnalysisPass):
             w.is_plain for w in summary.writes
         ):
             return False
-        if len(summary.reads) > 1 or any(r.indirect for r in summary.reads):
+        if any(r.indirect for r in summary.reads) or len({call.operands[r.argument] for r in summary.reads}) > 1:
             return False
         if _changes(program, call.results[0]):
             return False
@@ -140,11 +149,12 @@ def _bytes(value: ir.Value, hints: dict[str, int]) -> int:
     return estimate(spec.numel, hints) * spec.element_bytes
 
 
-def _split(program: Program, call: ir.Operation, kernel: ir.Operation, users: Sequence[ir.Operation]) -> None:
-    """``users``: the calls of kernels that read the result, in order."""
+def _split(program: Program, call: ir.Operation, kernel: ir.Operation, users: Sequence[ir.Operation]) -> bool:
+    """``users``: the calls of kernels that read the result, in order.  Whether one of them got a copy."""
     others = len({use.owner.operation for use in call.results[0].uses}) > len(users)
     (tie,) = ir.DenseI64ArrayAttr(kernel.attributes["fuse.ties"])
-    for user in users if others else users[1:]:
+    instead = users if others else users[1:]
+    for user in instead:
         here = ir.InsertionPoint(user)
         empty = call.operands[tie].owner.operation.clone(here)
         copy = call.clone(here)
@@ -153,3 +163,4 @@ def _split(program: Program, call: ir.Operation, kernel: ir.Operation, users: Se
         for i, operand in enumerate(user.operands):
             if operand == call.results[0]:
                 user.operands[i] = copy.results[0]
+    return bool(instead)

@@ -85,6 +85,53 @@ module attributes {fuse.device = "cpu"} {
 
 // -----
 
+// Distances read the positions twice, and are more than these: each kernel gets its own, of its own positions.
+// CHECK-LABEL: func.func @main
+// CHECK: %[[A:.*]] = call @positions(
+// CHECK: %[[D:.*]] = call @distances(%[[A]],
+// CHECK: call @float(%[[D]],
+// CHECK: %[[A1:.*]] = call @positions(
+// CHECK: %[[D1:.*]] = call @distances(%[[A1]],
+// CHECK: call @float(%[[D1]],
+module attributes {fuse.device = "cpu"} {
+  func.func @main() -> (tensor<64x64xf32>, tensor<64x64xf32>) {
+    %o = "fuse.empty"() {syms = []} : () -> tensor<64xi64>
+    %a = call @positions(%o) : (tensor<64xi64>) -> tensor<64xi64>
+    %p = "fuse.empty"() {syms = []} : () -> tensor<64x64xi64>
+    %d = call @distances(%a, %p) : (tensor<64xi64>, tensor<64x64xi64>) -> tensor<64x64xi64>
+    %q = "fuse.empty"() {syms = []} : () -> tensor<64x64xf32>
+    %x = call @float(%d, %q) : (tensor<64x64xi64>, tensor<64x64xf32>) -> tensor<64x64xf32>
+    %r = "fuse.empty"() {syms = []} : () -> tensor<64x64xf32>
+    %y = call @float(%d, %r) : (tensor<64x64xi64>, tensor<64x64xf32>) -> tensor<64x64xf32>
+    return %x, %y : tensor<64x64xf32>, tensor<64x64xf32>
+  }
+  func.func private @positions(%o: tensor<64xi64>) -> tensor<64xi64> attributes {fuse.kernel, fuse.dims = {d0 = "64"}, fuse.ties = array<i64: 0>} {
+    %true = arith.constant true
+    %i = "fuse.index"() {expr = "d0"} : () -> i64
+    %out = "fuse.store"(%o, %i, %true) {at = ["d0"], mode = "set"} : (tensor<64xi64>, i64, i1) -> tensor<64xi64>
+    return %out : tensor<64xi64>
+  }
+  func.func private @distances(%x: tensor<64xi64>, %o: tensor<64x64xi64>) -> tensor<64x64xi64> attributes {fuse.kernel, fuse.dims = {d0 = "64", d1 = "64"}, fuse.ties = array<i64: 1>} {
+    %true = arith.constant true
+    %zero = arith.constant 0 : i64
+    %i = "fuse.load"(%x, %true, %zero) {at = ["d0"]} : (tensor<64xi64>, i1, i64) -> i64
+    %j = "fuse.load"(%x, %true, %zero) {at = ["d1"]} : (tensor<64xi64>, i1, i64) -> i64
+    %r = arith.subi %i, %j : i64
+    %out = "fuse.store"(%o, %r, %true) {at = ["d0", "d1"], mode = "set"} : (tensor<64x64xi64>, i64, i1) -> tensor<64x64xi64>
+    return %out : tensor<64x64xi64>
+  }
+  func.func private @float(%x: tensor<64x64xi64>, %o: tensor<64x64xf32>) -> tensor<64x64xf32> attributes {fuse.kernel, fuse.dims = {d0 = "64", d1 = "64"}, fuse.ties = array<i64: 1>} {
+    %true = arith.constant true
+    %zero = arith.constant 0 : i64
+    %v = "fuse.load"(%x, %true, %zero) {at = ["d0", "d1"]} : (tensor<64x64xi64>, i1, i64) -> i64
+    %r = arith.sitofp %v : i64 to f32
+    %out = "fuse.store"(%o, %r, %true) {at = ["d0", "d1"], mode = "set"} : (tensor<64x64xf32>, f32, i1) -> tensor<64x64xf32>
+    return %out : tensor<64x64xf32>
+  }
+}
+
+// -----
+
 // Must not fire: one consumer, and a producer that reads as many bytes as it writes.
 // CHECK-LABEL: func.func @main
 // CHECK-COUNT-1: call @mask(
