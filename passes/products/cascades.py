@@ -22,7 +22,7 @@ kernel (``keep-float32``).  Eager rounds p to the 16 bits of v; here exp(x - m) 
 division by l instead of behind it.  With ``rounding="eager"`` no chain runs on line.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import NamedTuple
 
 from ...compiler.analysis.fusion.graph import GroupGraph
@@ -70,7 +70,7 @@ def chain_of(graph: GroupGraph, last: int) -> tuple[int, ...] | NotOnline | None
     chain |= _readers(graph, chain, last)
     if len(chain) > _MOST:
         return NotOnline("size", f"{len(chain)} calls are between its products, at most {_MOST} are fused")
-    stranger = _between(graph, chain)
+    stranger = runs_between(graph, chain)
     if stranger is not None:
         return NotOnline("cycle", f"{graph.deps.nodes[stranger].name} has to run between its products")
     return tuple(sorted(chain))
@@ -129,7 +129,7 @@ def product_of(graph: GroupGraph, node: int) -> Crossing | None:
     return crossings[0] if len(crossings) == 1 and crossings[0].op == DOT else None
 
 
-def _between(graph: GroupGraph, chain: set[int]) -> int | None:
+def runs_between(graph: GroupGraph, chain: Collection[int]) -> int | None:
     """A call that has to run behind one of the chain and in front of another one."""
     first, last = min(chain), max(chain)
     behind = set[int]()
@@ -147,7 +147,7 @@ def _before(graph: GroupGraph, node: int) -> list[int]:
 
 def derive(func: ir.Operation, softmax: Callable[[ir.Operation], object]) -> NotOnline | None:
     """Rewrites the kernel of a chain so that all that crosses the columns of its first product is its last
-    one.  ``softmax`` makes a ``fuse.online_softmax`` of a sum, where it is that of one.  A reason, and the
+    one, or the last ones of chains that sum along the same columns.  ``softmax`` makes a ``fuse.online_softmax`` of a sum, where it is that of one.  A reason, and the
     kernel is in no useful state, where the chain does not run on line.
     """
     subtract_maxima(func)
@@ -156,13 +156,14 @@ def derive(func: ir.Operation, softmax: Callable[[ir.Operation], object]) -> Not
         if op.name == "fuse.reduce" and string(op.attributes["kind"]) == "sum":
             softmax(op)
     kernel = Kernel.of(func)
-    *firsts, last = kernel.products
-    columns = {*over(last)}
-    _turn(kernel, firsts, last, columns)
+    columns = {*over(kernel.products[-1])}
+    lasts = [op for op in kernel.products if {*over(op)} == columns]
+    firsts = [op for op in kernel.products if op not in lasts]
+    _turn(kernel, firsts, lasts, columns)
     if not all(_has_columns(kernel, first, columns) for first in firsts):
         return NotOnline("form", "its last product does not sum the columns of its first one alone")
     if len(kernel.reductions) > len(kernel.products):
-        reason = _replace(last, kernel, columns)
+        reason = _replace(lasts[-1], kernel, columns)
         if reason is not None:
             return reason
         kernel = Kernel.of(func)
@@ -231,9 +232,11 @@ def _has_columns(kernel: Kernel, first: ir.Operation, columns: set[str]) -> bool
     return columns <= left ^ right and not columns & {*over(first)}
 
 
-def _turn(kernel: Kernel, firsts: list[ir.Operation], last: ir.Operation, columns: set[str]) -> None:
+def _turn(
+    kernel: Kernel, firsts: list[ir.Operation], lasts: list[ir.Operation], columns: set[str]
+) -> None:
     """Makes the columns those of the right factors of the first products, and what is computed of these the
-    left factor of the last one: a block of it then is a left factor as it is made, and never transposed.
+    left factor of each last one: a block of it then is a left factor as it is made, and never transposed.
     """
     for first in firsts:
         if columns & kernel.value_dims.get(first.operands[0], frozenset()):
@@ -244,9 +247,10 @@ def _turn(kernel: Kernel, firsts: list[ir.Operation], last: ir.Operation, column
         if op not in made:
             made.add(op)
             pending += [use.owner.operation for r in op.results for use in r.uses]
-    owner = last.operands[1].owner
-    if not isinstance(owner, ir.Block) and owner.operation in made:
-        _swap(last)
+    for last in lasts:
+        owner = last.operands[1].owner
+        if not isinstance(owner, ir.Block) and owner.operation in made:
+            _swap(last)
 
 
 def _swap(product: ir.Operation) -> None:

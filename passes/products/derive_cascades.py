@@ -1,6 +1,6 @@
 """``derive-cascades``: two products, and what is between them, become one kernel that needs no whole row."""
 
-from collections.abc import Set
+from collections.abc import Sequence, Set
 from typing import ClassVar
 
 from ...compiler.analysis.contraction.held import CHAIN_COLUMNS
@@ -28,7 +28,7 @@ from ..fusion.materialize_fusion import MaterializeFusion
 from ..kernels.combine_reductions import combine_softmax
 from ..kernels.keep_float32 import widen
 from ..pass_base import AnalysisPass, Numerics, hardware_of
-from .cascade_copies import own_calls, reader_of_scores, scores_read_outside
+from .cascade_copies import joined, own_calls, reader_of_scores, scores_read_outside
 from .cascades import NotOnline, chain_of, derive, give_rows
 
 #: The name of a kernel that is made to see whether a chain runs on line.
@@ -62,7 +62,8 @@ class DeriveCascades(AnalysisPass):
 
     Several products may sum what is made of the same scores, as the gradients of attention do.  Each becomes
     a kernel of its own with a copy of all calls that it needs (``cascade_copies.py``), where nothing else
-    reads what has rows and columns.
+    reads what has rows and columns.  Two that sum along the same columns are one kernel with two results,
+    where a block of both fits.
 
     Does not fire where a whole row is needed first (rule ``whole-row``: the remark names the reduction),
     where scores or probabilities are stored or read elsewhere (``stored``), where more than a softmax is
@@ -115,10 +116,16 @@ class DeriveCascades(AnalysisPass):
             else:
                 reason = _reason(program, graph, chain, hardware)
             judged.append((chain, reason))
-        found = _apart(graph, judged)
+        found = joined(
+            graph,
+            _apart(graph, judged),
+            lambda both: _reason(program, graph, both, hardware) is None,
+        )
         for chain, reason in judged:
             nodes = [graph.deps.nodes[n] for n in chain]
-            said = "becomes one kernel" if reason is None else f"does not: {reason.message}"
+            others = [c[-1] for c, r in judged if r is None and c != chain and _are_joined(c, chain, found)]
+            beside = "".join(f", beside what ends with {graph.deps.nodes[n].name}" for n in others)
+            said = f"becomes one kernel{beside}" if reason is None else f"does not: {reason.message}"
             remarks.add(
                 self.name,
                 "passed" if reason is None else "missed",
@@ -143,6 +150,10 @@ class DeriveCascades(AnalysisPass):
             derive(kernel, combine_softmax)
             kernel.attributes[LOOPED] = ir.UnitAttr.get()
             program.clean(kernel)
+
+
+def _are_joined(one: Sequence[int], other: Sequence[int], found: Sequence[Sequence[int]]) -> bool:
+    return any({*one, *other} <= {*chain} for chain in found)
 
 
 def _apart(

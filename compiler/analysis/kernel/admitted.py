@@ -61,9 +61,9 @@ def nonzero(value: ir.Value) -> Admitted:
         return NOTHING_MASKED
     if op.name in ("arith.mulf", "math.fma"):
         found = next((f for v in list(op.operands)[:2] if (f := nonzero(v)).bounds), NOTHING_MASKED)
-        return found if op.name == "arith.mulf" else _both(found, nonzero(op.operands[2]))
+        return found if op.name == "arith.mulf" else both(found, nonzero(op.operands[2]))
     if op.name in ("arith.addf", "arith.subf"):
-        return _both(*map(nonzero, op.operands))
+        return both(*map(nonzero, op.operands))
     if op.name in ("arith.divf", "arith.negf", "arith.truncf", "arith.extf"):
         return nonzero(op.operands[0])
     if op.name in ("math.exp", "math.exp2"):
@@ -112,8 +112,8 @@ def _unshifted(value: ir.Value) -> ir.Value | None:
             return found
 
 
-def _both(one: Admitted, other: Admitted) -> Admitted:
-    """Where one of two terms is not 0, which have the same bounds."""
+def both(one: Admitted, other: Admitted) -> Admitted:
+    """Where one of two terms, or factors of two products, is not 0.  Nothing is masked where bounds differ."""
     if one.bounds != other.bounds or one.numbers != other.numbers:
         return NOTHING_MASKED
     return replace(

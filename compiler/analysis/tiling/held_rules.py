@@ -15,9 +15,9 @@ from .product_rules import Products
 
 def columns_in_a_loop(subject: Products, hardware: Hardware) -> Tile | None:
     """A block of rows for each program, which goes through blocks of the columns of one product and adds up
-    what another one sums along them.
+    what others sum along them.
 
-    When: a product sums along the columns of another one, which nothing else crosses, and either its factor
+    When: a product, or each of several, sums along the columns of another one, which nothing else crosses, and either its factor
     is the exponentials of a softmax (``fuse.online_dot``), or ``fuse.looped`` says that the kernel was made
     for it, or a program cannot hold all columns.  Why: memory
     then holds nothing that has all rows and all columns.  Raises ``NoTiling`` where nothing fits.
@@ -32,7 +32,7 @@ def columns_in_a_loop(subject: Products, hardware: Hardware) -> Tile | None:
     bound = subject.shape.bound(columns.dims)
     kind = "resident" if bound is not None and bound <= blocks.columns else "looped"
     rows = _rows_of_a_block(subject, blocks.rows)
-    whole = {c: Axis(c.dims, subject.whole(c), "resident") for c in (*subject.summed, subject.made)}
+    whole = {c: Axis(c.dims, subject.whole(c), "resident") for c in (*subject.summed, *subject.made)}
     outer = {d for c in subject.classes if c not in (columns, *whole) for d in c.dims if d not in rows}
     axes = (
         *grid(tuple(d for d in subject.shape.order if d in outer), 1),
@@ -47,7 +47,7 @@ def _rows_of_a_block(subject: Products, block: int) -> tuple[str, ...]:
     """The dims of the rows of a program: the last one that fills a block by itself, if there is one, so that
     masks of rows are linear in it.
     """
-    [rows] = [c for c in subject.sides if c not in (subject.looped, subject.made)]
+    [rows] = [c for c in subject.sides if c not in (subject.looped, *subject.made)]
     alone = [d for d in rows.dims if subject.shape.points((d,)) >= block]
     return tuple(alone[-1:]) or rows.dims
 

@@ -238,18 +238,20 @@ class Products:
 
     @cached_property
     def looped(self) -> DimClass | None:
-        """The columns of the first product that the last one sums, and nothing else crosses, where a program
+        """The columns of the first product that the last ones sum, and nothing else crosses, where a program
         may go through them in blocks; None where there are none.
         """
         kernel = self.shape.kernel
         found = [c for c in self.sides if c.held]
-        if len(found) != 1 or len(self.sides) != 3 or len(kernel.reductions) != len(kernel.products):
+        if len(found) != 1 or len(kernel.reductions) != len(kernel.products):
             return None
         [columns] = found
         summing = [n for n, role in enumerate(columns.roles) if role == _SUMMED]
+        rows, *made = [c for c in self.sides if c != columns]
+        each = all(sum(c.roles[n] == _RIGHT for c in made) == 1 for n in summing)
         others = [role for n, role in enumerate(columns.roles) if n not in summing]
-        along = len(summing) == 1 and {*others} <= {_RIGHT} and not kernel.scans
-        return columns if along and all(c.free for c in self.sides if c != columns) else None
+        along = each and {*others} <= {_RIGHT} and {*rows.roles} == {_LEFT} and not kernel.scans
+        return columns if along and all(c.free for c in (rows, *made)) else None
 
     @cached_property
     def is_online(self) -> bool:
@@ -266,7 +268,7 @@ class Products:
         for access in kernel.loads:
             dims = kernel.op_dims[access.op]
             sides = bool(dims & {*rows.dims}), bool(dims & {*columns.dims})
-            inner = [c for c in (*self.summed, made) if dims & {*c.dims}]
+            inner = [c for c in (*self.summed, *made) if dims & {*c.dims}]
             size = math.prod(self.whole(c) for c in inner) * shape.element_bytes(access)
             plain = any(access.op.results[0] in op.operands for op in kernel.products)
             if any(sides) and _is_of_factor(
@@ -279,16 +281,17 @@ class Products:
         return LoopedForm(
             rows=shape.points(rows.dims),
             columns=shape.points(columns.dims),
-            made=self.whole(made),
+            made=sum(self.whole(c) * c.roles.count(_RIGHT) for c in made),
+            results=columns.roles.count(_SUMMED),
             row_bytes=read["rows"],
             column_bytes=read["columns"],
             beside=read["both"],
         )
 
     @property
-    def made(self) -> DimClass:
-        """The columns of the last product of a kernel with ``looped``."""
-        return self.sides[-1] if self.sides[-1] != self.looped else self.sides[-2]
+    def made(self) -> list[DimClass]:
+        """The columns of the last products of a kernel with ``looped``."""
+        return [c for c in self.sides[1:] if c != self.looped]
 
     @cached_property
     def held_form(self) -> HeldForm:

@@ -1,8 +1,9 @@
 """Loops over the columns of a product: which blocks of them a program goes through."""
 
 from dataclasses import replace
+from functools import reduce
 
-from ...analysis.kernel.admitted import NOTHING_MASKED, Admitted, admitted, multiplied, nonzero
+from ...analysis.kernel.admitted import NOTHING_MASKED, Admitted, admitted, both, multiplied, nonzero
 from ...index import const, sym
 from ...ir.contractions import DOT, ONLINE_DOT, PRODUCTS
 from ...ir.kernel import index_check
@@ -26,11 +27,13 @@ class TileColumns(TileStreams):
         axis = self.tile.looped
         roots = [op for op in self.plan.roots(stage) if not index_check(op)]
         between = [op for op in body if op.name in PRODUCTS and op not in roots]
-        if axis is None or len(roots) != 1:
+        several = bool(between) and all(op.name == DOT for op in roots)
+        if axis is None or not (len(roots) == 1 or several):
             return None
-        mask = self._mask(roots[0], bool(between))
-        if mask is None:
+        masks = [self._mask(op, bool(between)) for op in roots]
+        if None in masks:
             return None
+        mask = reduce(both, [mask for mask in masks if mask is not None])
         column = const(0)
         for dim in self.tile.axes[axis].dims:
             column = column * self.kernel.dims[dim] + sym(dim)
