@@ -19,10 +19,11 @@ from .tiles import LEAST_EXTENT, SPARE_BYTES
 _ROWS, _COLUMNS, _WARPS = (64, 32, 16), (64, 32, 16), (4, 8)
 #: The most sums of a thread: of the last product, and of a block of the first one.
 _MOST_SUMS = 128
-#: The same of two last products, whose blocks are multiplied by four warps: eight would share the columns of a
-#: row.  Measured on an H200, gradients of keys and values of 2 x 16 heads of 2048 rows and 128 elements, in us:
-#: 287 by 4 warps of 64 x 64, 600 by 8; 316 by 8 of 128 x 64, and 395 as two kernels.
-_MOST_SUMS_OF_SEVERAL, _WARPS_OF_SEVERAL = 160, (4,)
+#: The same of several last products, rows of a block and warps: tensor cores multiply no fewer than 64 rows by
+#: four warps, and eight would share the columns of a row.  Measured on an H200, gradients of keys and values of
+#: 2 x 16 heads of 2048 rows and 128 elements, in us: 287 by 4 warps of 64 x 64, 600 by 8; 316 by 8 of 128 x 64,
+#: and 395 as two kernels.
+_MOST_SUMS_OF_SEVERAL, _ROWS_OF_SEVERAL, _WARPS_OF_SEVERAL = 160, (64,), (4,)
 #: Bytes of shared memory that the GPU takes of each program beyond those that it may have.
 _RESERVED_BYTES = 1024
 #: Copies of a block of columns in shared memory.
@@ -67,7 +68,7 @@ def _candidates(form: LoopedForm, hardware: Hardware) -> Iterator[LoopedBlocks]:
     """Blocks that fit, the best first: each has fewer sums of a thread than the one before."""
     several = form.results > 1
     least = 1 + (_MOST_SUMS_OF_SEVERAL if several else _MOST_SUMS)
-    for rows in _ROWS:
+    for rows in _ROWS_OF_SEVERAL if several else _ROWS:
         if rows > max(LEAST_EXTENT, ceil_power(form.rows)):
             continue
         for columns in _COLUMNS:
