@@ -47,6 +47,9 @@ TESTS = {
     "softmax-sinks": RewriteTests(
         "rewrites/test_softmax_sinks.py", "test_scores_are_not_copied", "test_left_alone"
     ),
+    "split-sinks": RewriteTests(
+        "rewrites/test_split_sinks.py", "test_kernels_have_neither_scores_nor_a_copy", "test_left_alone"
+    ),
     "idle-dropouts": RewriteTests(
         "rewrites/test_idle_dropouts.py", "test_what_is_written_is_in_the_operand", "test_left_alone"
     ),

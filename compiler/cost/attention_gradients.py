@@ -8,12 +8,12 @@ from .hardware import Hardware
 from .work import Work
 
 #: Products of the forward pass and of the backward pass, each of as many multiplications as there are scores
-#: times numbers of a head: as kernels, which compute scores again for each gradient, and as calls.
-_KERNEL_PRODUCTS, _CALL_PRODUCTS = 2 + 8, 2 + 4
+#: times numbers of a head: as calls; and as kernels, which compute scores again for dq and for dk and dv.
+_CALL_PRODUCTS, _KERNEL_PRODUCTS = 2 + 4, 2 + 7
 #: Kernels of both passes, and calls with the kernels between them.
-_KERNELS, _CALLS = 5, 8
-#: Kernels that read what is beside the scores.
-_READING = 4
+_KERNELS, _CALLS = 4, 8
+#: Kernels that read what is beside the scores, and how many compute the gradients of scores.
+_READING, _OF_GRADIENTS = 3, 2
 #: How often scores, or as many numbers of 16 bits, are written or read between calls.
 _PASSES, _PASSES_OF_SOFTMAX = 11, 12
 
@@ -24,7 +24,7 @@ class SpelledGradients:
     head: numbers of a query and of a value, on average.  element: their type.  slots: issue slots between the
     products of the forward pass for a score; more: those of its gradient.  moved: bytes of what is read and
     written for each row; beside: bytes that are read for a score, such as of a bias.  softmax: whether rows
-    are reduced.
+    are reduced.  apart: whether the gradients of keys and of values are a kernel each.
     """
 
     scores: int
@@ -36,17 +36,19 @@ class SpelledGradients:
     moved: int
     softmax: bool
     beside: int = 0
+    apart: bool = False
 
     def kernels_us(self, hardware: Hardware) -> float:
-        """Microseconds of five kernels: the result, what its gradient sums of a row, and dv, dk and dq."""
-        admitted = self.scores * self.part
-        slots = 4 * self.slots + 2 * self.more
+        """Microseconds of the kernels of the result, of what its gradient sums of a row, of dq, and of dk and
+        dv, which may be one.
+        """
+        admitted, reading = self.scores * self.part, _READING + self.apart
         work = Work(
-            self.moved + int(_READING * self.beside * admitted),
-            slots=admitted * slots,
-            flops=2 * _KERNEL_PRODUCTS * admitted * self.head,
+            self.moved + int(reading * self.beside * admitted),
+            slots=admitted * (reading * self.slots + _OF_GRADIENTS * self.more),
+            flops=2 * (_KERNEL_PRODUCTS + self.apart) * admitted * self.head,
             element=self.element,
-            launches=_KERNELS,
+            launches=_KERNELS + self.apart,
         )
         return microseconds(work, hardware, hardware.rates.chains.gradients)
 

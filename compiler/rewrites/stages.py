@@ -50,6 +50,7 @@ from .joint.pool_offsets import save_offsets
 from .joint.product_epilogues import fuse_epilogues
 from .joint.relu_masks import recompute_relu_masks
 from .joint.saved_shapes import save_one_shape
+from .joint.split_sinks import split_sinks
 from .layouts.convolution_biases import split_bias
 from .layouts.convolutions import lay_out_convolutions
 from .layouts.copies import keep_strides_of_copies
@@ -161,6 +162,7 @@ WEIGHED = Stage(
     "weighed",
     "The joint graph after those rewrites, with the GPU that it runs on (`frontend/autograd/min_cut.py`).",
     (
+        Step(split_sinks, Switch.GRADIENTS, "the next knows softmaxes of scores alone"),
         Step(
             recompute_scores,
             Switch.GRADIENTS,

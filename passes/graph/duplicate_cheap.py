@@ -40,8 +40,8 @@ class DuplicateCheap(AnalysisPass):
 
     Cheap is a kernel without reductions and asserts, of at most ``max_weight`` issue slots per point, that
     reads no tensor, or one tensor that has at most half the bytes of the result (a cast, a broadcast, the
-    distances between positions), at any number of places.  What a copy reads may be cheap, too: each copy then
-    has its own.
+    distances between positions), at any number of places.  What a copy reads may be cheap, too: each copy
+    then has its own.
     Consumers that are not kernels (extern ops, views, the return) share the original; without any, it is the
     first kernel's.
 
@@ -94,7 +94,10 @@ class DuplicateCheap(AnalysisPass):
             w.is_plain for w in summary.writes
         ):
             return False
-        if any(r.indirect for r in summary.reads) or len({call.operands[r.argument] for r in summary.reads}) > 1:
+        if (
+            any(r.indirect for r in summary.reads)
+            or len({call.operands[r.argument] for r in summary.reads}) > 1
+        ):
             return False
         if _changes(program, call.results[0]):
             return False

@@ -147,8 +147,9 @@ def _before(graph: GroupGraph, node: int) -> list[int]:
 
 def derive(func: ir.Operation, softmax: Callable[[ir.Operation], object]) -> NotOnline | None:
     """Rewrites the kernel of a chain so that all that crosses the columns of its first product is its last
-    one, or the last ones of chains that sum along the same columns.  ``softmax`` makes a ``fuse.online_softmax`` of a sum, where it is that of one.  A reason, and the
-    kernel is in no useful state, where the chain does not run on line.
+    one, or the last ones of chains that sum along the same columns.  ``softmax`` makes a
+    ``fuse.online_softmax`` of a sum, where it is that of one.  A reason, and the kernel is in no useful
+    state, where the chain does not run on line.
     """
     subtract_maxima(func)
     subtract_infinite_maxima(func)
@@ -232,9 +233,7 @@ def _has_columns(kernel: Kernel, first: ir.Operation, columns: set[str]) -> bool
     return columns <= left ^ right and not columns & {*over(first)}
 
 
-def _turn(
-    kernel: Kernel, firsts: list[ir.Operation], lasts: list[ir.Operation], columns: set[str]
-) -> None:
+def _turn(kernel: Kernel, firsts: list[ir.Operation], lasts: list[ir.Operation], columns: set[str]) -> None:
     """Makes the columns those of the right factors of the first products, and what is computed of these the
     left factor of each last one: a block of it then is a left factor as it is made, and never transposed.
     """

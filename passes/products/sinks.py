@@ -7,9 +7,10 @@ them, and its sum is ``l = sum_j exp(x_j - c) + exp(s - c)``.  As c does not dep
     sum_j exp(x_j - c) * w_j  =  exp(m - c) * sum_j exp(x_j - m) * w_j
 
 for the sum of exponentials (w = 1) and for that of values.  The factor is at most 1, as c is at least m.
-What is left is a softmax's exponentials, which run on line.  In a row whose scores are all -inf, exp(x - m)
-is NaN and exp(x - c) is 0 if s is finite, so that the sum is taken to be 0.  If s is infinite there, what is
-divided by l is NaN.
+What is left is a softmax's exponentials, which run on line.  The quotient may be written as the exponential
+of a difference with log l, of which a backward pass computes it again.  In a row whose scores are all -inf,
+exp(x - m) is NaN and exp(x - c) is 0 if s is finite, so that the sum is taken to be 0.  If s is infinite
+there, what is divided by l is NaN.
 """
 
 import math
@@ -18,6 +19,7 @@ from ...compiler.ir.defining import defining_op
 from ...compiler.ir.dialects import fuse
 from ...compiler.ir.kernel import Kernel, over, string
 from ...compiler.mlir import arith, ir
+from ...compiler.mlir import math as mlir_math
 from ..kernels.expectations import factors_of, made
 
 _EQUAL = 1
@@ -31,6 +33,8 @@ def subtract_maxima(func: ir.Operation) -> None:
     if len(kernel.products) < 2:
         return
     last, columns = kernel.products[-1], {*over(kernel.products[-1])}
+    _divide(kernel, columns)
+    kernel = Kernel.of(func)
     for power in [op for op in kernel.op_dims if op.name == "math.exp"]:
         difference = defining_op(power.operands[0], arith.SubFOp)
         if difference is None:
@@ -50,6 +54,30 @@ def subtract_maxima(func: ir.Operation) -> None:
         power.results[0].replace_all_uses_with(new)
         for op in [*sums, *([last] if others else [])]:
             _scale(op, top, c)
+
+
+def _divide(kernel: Kernel, columns: set[str]) -> None:
+    """Makes ``exp(x - c - log l)`` of a row ``exp(x - c) / l``, where a sum adds up that exponential as well
+    and c is not the maximum of x alone, of which ``fuse.online_softmax`` is.
+    """
+    for power in [op for op in kernel.op_dims if op.name == "math.exp"]:
+        difference = defining_op(power.operands[0], arith.SubFOp)
+        if difference is None:
+            continue
+        less = defining_op(difference.operands[0], arith.SubFOp)
+        log = defining_op(difference.operands[1], mlir_math.LogOp)
+        if less is None or log is None:
+            continue
+        x, c = less.operands
+        top = _maximum(c, x, columns)
+        known = [use.owner.operation for use in less.results[0].uses]
+        same = next((op for op in known if op.name == "math.exp"), None)
+        if top is None or c == top or same is None:
+            continue
+        with ir.InsertionPoint(power), power.location:
+            quotient = made("arith.divf", same.results[0], log.operands[0])
+        power.results[0].replace_all_uses_with(quotient)
+        power.erase()
 
 
 def _maximum(c: ir.Value, x: ir.Value, columns: set[str]) -> ir.Value | None:

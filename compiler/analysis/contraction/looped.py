@@ -6,7 +6,8 @@ what stands between the products, and multiplies that again.  Nothing that has a
 ever in memory.
 """
 
-from collections.abc import Iterator
+import math
+from collections.abc import Iterable, Iterator
 
 from ...base.dataclass import dataclass
 from ...cost.hardware import Hardware
@@ -19,11 +20,11 @@ from .tiles import LEAST_EXTENT, SPARE_BYTES
 _ROWS, _COLUMNS, _WARPS = (64, 32, 16), (64, 32, 16), (4, 8)
 #: The most sums of a thread: of the last product, and of a block of the first one.
 _MOST_SUMS = 128
-#: The same of several last products, rows of a block and warps: tensor cores multiply no fewer than 64 rows by
-#: four warps, and eight would share the columns of a row.  Measured on an H200, gradients of keys and values of
-#: 2 x 16 heads of 2048 rows and 128 elements, in us: 287 by 4 warps of 64 x 64, 600 by 8; 316 by 8 of 128 x 64,
-#: and 395 as two kernels.
-_MOST_SUMS_OF_SEVERAL, _ROWS_OF_SEVERAL, _WARPS_OF_SEVERAL = 160, (64,), (4,)
+#: Rows of a block and warps where several products come last, and the most columns of these together: tensor
+#: cores multiply no fewer than 64 rows by four warps, and eight would share the columns of a row.  Measured
+#: on an H200, gradients of keys and values of 2 x 16 heads of 2048 rows and 128 elements, in us: 287 by 4
+#: warps of 64 x 64, 600 by 8; 316 by 8 of 128 x 64, and 395 as two kernels.
+_ROWS_OF_SEVERAL, _WARPS_OF_SEVERAL, _MOST_OF_SEVERAL = (64,), (4,), 256
 #: Bytes of shared memory that the GPU takes of each program beyond those that it may have.
 _RESERVED_BYTES = 1024
 #: Copies of a block of columns in shared memory.
@@ -33,8 +34,9 @@ _STAGES = (3, 2, 1)
 @dataclass(frozen=True)
 class LoopedForm:
     """Points of a kernel: ``rows`` and ``columns`` of the first product, and columns of the last ones, in a
-    block of all (``made``), of so many ``results``.  ``row_bytes``, ``column_bytes``: what is read for a row and what for one of the
-    columns, by all products.  ``beside``: bytes that are read for each point between the products.
+    block of all (``made``), of so many ``results``.  ``row_bytes``, ``column_bytes``: what is read for a row
+    and what for one of the columns, by all products.  ``beside``: bytes that are read for each point between
+    the products.
     """
 
     rows: int
@@ -64,10 +66,17 @@ def looped_blocks(form: LoopedForm, hardware: Hardware, spills: int = 0) -> Loop
     return found[min(spills, len(found) - 1)] if found else None
 
 
+def holds_results(made: Iterable[int]) -> bool:
+    """Whether a program may hold the sums of several last products, each of so many columns."""
+    return sum(map(ceil_power, made)) <= _MOST_OF_SEVERAL
+
+
 def _candidates(form: LoopedForm, hardware: Hardware) -> Iterator[LoopedBlocks]:
     """Blocks that fit, the best first: each has fewer sums of a thread than the one before."""
     several = form.results > 1
-    least = 1 + (_MOST_SUMS_OF_SEVERAL if several else _MOST_SUMS)
+    if several and form.made > _MOST_OF_SEVERAL:
+        return
+    least = math.inf if several else _MOST_SUMS + 1
     for rows in _ROWS_OF_SEVERAL if several else _ROWS:
         if rows > max(LEAST_EXTENT, ceil_power(form.rows)):
             continue

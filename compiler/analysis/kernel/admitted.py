@@ -113,7 +113,7 @@ def _unshifted(value: ir.Value) -> ir.Value | None:
 
 
 def both(one: Admitted, other: Admitted) -> Admitted:
-    """Where one of two terms, or factors of two products, is not 0.  Nothing is masked where bounds differ."""
+    """Where one of two terms, or factors of two products, is not 0: of other bounds, nothing is masked."""
     if one.bounds != other.bounds or one.numbers != other.numbers:
         return NOTHING_MASKED
     return replace(

@@ -17,10 +17,10 @@ def columns_in_a_loop(subject: Products, hardware: Hardware) -> Tile | None:
     """A block of rows for each program, which goes through blocks of the columns of one product and adds up
     what others sum along them.
 
-    When: a product, or each of several, sums along the columns of another one, which nothing else crosses, and either its factor
-    is the exponentials of a softmax (``fuse.online_dot``), or ``fuse.looped`` says that the kernel was made
-    for it, or a program cannot hold all columns.  Why: memory
-    then holds nothing that has all rows and all columns.  Raises ``NoTiling`` where nothing fits.
+    When: a product, or each of several, sums along the columns of another one, which nothing else crosses,
+    and either its factor is the exponentials of a softmax (``fuse.online_dot``), or ``fuse.looped`` says that
+    the kernel was made for it, or a program cannot hold all columns.  Why: memory then holds nothing that has
+    all rows and all columns.  Raises ``NoTiling`` where nothing fits.
     """
     columns = subject.looped
     decided = subject.is_online or LOOPED in subject.shape.kernel.func.attributes

@@ -52,6 +52,7 @@ import torch
 from torch.fx import GraphModule, Node
 from torch.utils.checkpoint import CheckpointPolicy
 
+from ...analysis.contraction.looped import holds_results
 from ...base.dataclass import dataclass
 from ...cost.attention_gradients import SpelledGradients
 from ...cost.hardware import Hardware
@@ -72,7 +73,6 @@ _VIEWS = (
     _aten.view.default, _aten._unsafe_view.default, _aten.expand.default, _aten.unsqueeze.default,
     _aten.squeeze.dim, _aten.squeeze.dims,
 )  # fmt: skip
-_INTEGERS = (torch.int64, torch.int32)
 #: Functions that take more than one instruction.
 _FUNCTIONS = ("exp", "exp2", "log", "tanh", "sigmoid", "erf", "sin", "cos", "sqrt", "rsqrt", "pow", "log1p")
 #: The fewest rows and columns, and the fewest and the most numbers of a head, that were measured.
@@ -157,16 +157,18 @@ def _costs(found: _Attention, gradients: _Gradients) -> SpelledGradients:
     scores, made = _shape(found.first), _shape(found.last)
     batch, rows, columns = scores
     summed = _shape(found.first.args[0])[-1]
+    beside = _read_beside(found)
     return SpelledGradients(
         scores=_numel(found.first),
         part=admitted_part(found.inner, found.masks),
         head=(summed + made[-1]) // 2,
         element={torch.bfloat16: "bf16", torch.float16: "f16"}[_dtype(found.last)],
-        slots=sum(_slots(n, _dtype(found.last)) for n in found.inner),
+        slots=sum(_slots(n, _dtype(found.last)) for n in (*found.inner, *filter(_is_pointwise, beside))),
         more=sum(_slots(n, _dtype(found.last)) for n in gradients.made),
         moved=2 * batch * (rows + columns) * (summed + made[-1]),
         softmax=bool(found.rows),
-        beside=sum(n.meta["val"].dtype.itemsize for n in _read_beside(found)),
+        beside=sum(n.meta["val"].dtype.itemsize for n in beside if not _is_pointwise(n)),
+        apart=not holds_results((summed, made[-1])),
     )
 
 
@@ -182,7 +184,7 @@ def _slots(node: Node, dtype: torch.dtype) -> int:
 
 
 def _read_beside(found: _Attention) -> set[Node]:
-    """What has rows and columns and is read, as it is or by what pointwise ops make of it, beside scores."""
+    """What has rows and columns and is read beside scores, as it is or by the pointwise ops among them."""
     own, seen = {found.first, *found.inner, *found.masks}, set[Node]()
     pending = [n for node in found.inner for n in node.all_input_nodes]
     while pending:
@@ -190,16 +192,15 @@ def _read_beside(found: _Attention) -> set[Node]:
         if node not in own and node not in seen and _numel(node) >= math.prod(_shape(found.first)[-2:]):
             seen.add(node)
             pending += node.all_input_nodes if _is_pointwise(node) else []
-    return {n for n in seen if not _is_pointwise(n)}
+    return seen
 
 
 def _is_measured(found: _Attention) -> bool:
-    """Whether measurements say something about such sizes, and about what is made of positions: distances
-    that are multiplied or looked up are stored, as several kernels read them.
+    """Whether measurements say something about such sizes, and about what is read beside scores: what is
+    looked up is stored, as several kernels read it, and looked up again for the backward pass.
     """
     _, rows, columns = _shape(found.first)
-    whole = [n for n in found.masks if _numel(n) >= rows * columns and _dtype(n) in _INTEGERS]
-    if any(not _is_constant(user) for n in whole for user in n.users):
+    if any(n.op != "placeholder" and not _is_pointwise(n) for n in _read_beside(found)):
         return False
     heads = _shape(found.first.args[0])[-1], _shape(found.last)[-1]
     return (

@@ -27,7 +27,7 @@ _aten = torch.ops.aten
 
 class ScoreSoftmax(NamedTuple):
     """``p``, of scores that are ``less`` the maximum of their row, ``top``; ``total``: the sum of their
-    exponentials.
+    exponentials.  Both may have one more number of the row, of a sink.
     """
 
     less: Node
@@ -69,10 +69,12 @@ def _softmax(p: Node) -> ScoreSoftmax | None:
         return None
     last = x.meta["val"].ndim - 1
     reduced = (
-        (top, _aten.amax.default, x),
-        (total, _aten.sum.dim_IntList, power),
+        (top, _aten.amax.default, x, _aten.maximum.default),
+        (total, _aten.sum.dim_IntList, power, _aten.add.Tensor),
     )
-    for node, target, source in reduced:
+    for result, target, source, joins in reduced:
+        parts = result.args if result.target is joins else (result,)  # a number of the row beside the scores
+        node = next((n for n in parts if isinstance(n, Node) and n.target is target), result)
         if node.target is not target or node.args[0] is not source or list(node.args[2:]) != [True]:
             return None
         if [d % (last + 1) for d in node.args[1]] != [last]:
