@@ -165,13 +165,13 @@ _CALLS = CallRates(
     beside=_us(1.0, _MODELS, "launch"),
 )
 #: Of 8 and 64 experts with 4096 and 32768 tokens (docs/experts.md), kernels took 1.03 times the estimate and
-#: 15 us, two products in one 1.14 to 1.24 times, calls 1.07 times and 33 us; blocks of 128 x 128 take 1.1 to
+#: 15 us, two products in one 1.14 to 1.24 times, calls 1.07 times and 33 us; blocks of 128 x 128 take 1.15 to
 #: 1.2 times as long as those of 128 x 256.
 _SEGMENTS = SegmentRates(
     kernel=_times(1.03, _EXPERTS),
     kernel_more=_us(15.0, _EXPERTS),
     pair=_times(1.18, _EXPERTS),
-    narrow=_times(1.12, _EXPERTS),
+    narrow=_times(1.18, _EXPERTS),
     call=_times(1.07, _EXPERTS),
     call_more=_us(33.0, _EXPERTS),
     fewest=Rate(32, "rows", _EXPERTS),

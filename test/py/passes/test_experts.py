@@ -100,6 +100,56 @@ def test_ends_that_decrease_or_pass_the_last_row(offs: list[int], level: str) ->
         compiled(x, given["w1"], torch.tensor(offs, dtype=torch.int32))
 
 
+@pytest.mark.parametrize("products", ["generated", "library"])
+@pytest.mark.parametrize(
+    ("offs", "message"),
+    [
+        (torch.arange(20, 100, 20, dtype=torch.int32), "matrix batch sizes have to match"),
+        (torch.arange(10, 70, 10, dtype=torch.int32), "matrix batch sizes have to match"),
+        (torch.arange(16, 96, 16), "Offsets have to be int32|Offsets tensor must be integer"),
+        (torch.arange(16, 96, 16, dtype=torch.int32)[None], "has to be 1D|must be 1D|1D"),
+    ],
+    ids=["fewer ends", "more ends", "int64", "two dims"],
+)
+def test_ends_of_another_number_or_type_are_eagers_error(
+    offs: torch.Tensor, message: str, products: str
+) -> None:
+    given = drawn(40, 2, 5, 32, 48, seed=3)
+    x = given["x"][given["rows"]]
+    compiled = Compiled(grouped, {"products": products, "interpret_level": "planned"})
+    for run in (grouped, compiled):
+        with pytest.raises(RuntimeError, match=message):
+            run(x, given["w1"], offs)
+
+
+@pytest.mark.parametrize(
+    ("shapes", "message"),
+    [
+        (((79,), (5, 48)), "scale"),
+        (((80,), (4, 48)), "scale"),
+        (((80,), (5, 47)), "scale"),
+        (((80, 1), (5, 48)), "scale"),
+    ],
+    ids=str,
+)
+def test_scales_of_another_shape_are_torchs_error(
+    shapes: tuple[tuple[int, ...], tuple[int, ...]], message: str
+) -> None:
+    x, w = (torch.ones(shape).to(torch.float8_e4m3fn) for shape in ((80, 64), (5, 48, 64)))
+    offs = torch.arange(16, 96, 16, dtype=torch.int32)
+    with pytest.raises(RuntimeError, match=message):
+        Compiled(scaled, GENERATED)(x, w, *map(torch.ones, shapes), offs)
+
+
+@pytest.mark.parametrize("level", ["scheduled", "planned"])
+def test_ends_of_floats_of_8_bits_are_checked(level: str) -> None:
+    x, w = (torch.ones(shape).to(torch.float8_e4m3fn) for shape in ((80, 64), (3, 48, 64)))
+    compiled = Compiled(scaled, {"products": "generated", "interpret_level": level})
+    for offs in ([40, 30, 80], [40, 50, 81], [-1, 50, 80]):
+        with pytest.raises((IndexError, RuntimeError), match="the ends of segments decrease"):
+            compiled(x, w, torch.ones(80), torch.ones(3, 48), torch.tensor(offs, dtype=torch.int32))
+
+
 @pytest.mark.parametrize("fast", [False, True])
 @pytest.mark.parametrize("seed", range(4))
 def test_floats_of_8_bits_with_scales(seed: int, fast: bool) -> None:
