@@ -2,8 +2,8 @@
 
 import pytest
 import torch
-from compiling import check
-from expert_layers import drawn, gated, grouped, joined, layer, summed
+from compiling import Compiled, check
+from expert_layers import drawn, gated, grouped, joined, layer, scaled, scaled_exactly, summed
 
 pytestmark = [pytest.mark.gpu, pytest.mark.usefixtures("fresh_dynamo")]
 
@@ -46,3 +46,31 @@ def test_sums_of_segments(seed: int) -> None:
     given = drawn(3000, 1, 8, 256, 384, seed=seed, device="cuda")
     g = torch.randn(3000, 384, device="cuda").to(torch.bfloat16)
     check(summed, given["x"], g, given["offs"], products="generated")
+
+
+def test_two_matrices_of_many_experts_are_a_kernel_by_default() -> None:
+    given = drawn(4096, 8, 64, 1024, 512, seed=2, device="cuda")
+    compiled = check(gated, *[given[name] for name in UP])
+    assert compiled.graphs[0].externs == 0
+
+
+def test_two_matrices_of_few_large_experts_are_calls_by_default() -> None:
+    given = drawn(2048, 2, 8, 4096, 7168, seed=2, device="cuda")
+    assert check(gated, *[given[name] for name in UP]).graphs[0].externs == 2
+
+
+@pytest.mark.parametrize("fast", [False, True])
+@pytest.mark.parametrize("seed", range(3))
+def test_floats_of_8_bits(seed: int, fast: bool) -> None:
+    """No further from float64 than twice the library's answer, but for the rounding of a result."""
+    given = drawn(1000, 1, 8, 256, 384, seed=seed, device="cuda")
+    draw = torch.Generator("cuda").manual_seed(seed)
+    x = given["x"].to(torch.float8_e4m3fn)
+    w = given["w1"].mT.contiguous().to(torch.float8_e4m3fn)
+    scales = [torch.rand(shape, generator=draw, device="cuda") + 0.5 for shape in ((1000,), (8, 384))]
+    want = scaled_exactly(x, w, *scales, given["offs"])
+    compiled = Compiled(scaled, {"products": "generated"})
+    got, eager = (run(x, w, *scales, given["offs"], fast).double() for run in (compiled, scaled))
+    assert compiled.graphs[0].externs == 0
+    error, others = ((y - want).abs().max() for y in (got, eager))
+    assert error <= 2 * others + 2**-8 * want.abs().max()
