@@ -39,6 +39,7 @@ TITLES = {
     "contractions": "Products with what is around them",
     "experts": "Layers of experts",
     "attention": "Attention spelled out",
+    "structured": "Products with a structure, scans, and small convolutions",
     "wild": "Workloads from outside",
     "wild2": "More workloads from outside",
     "user-kernels": "Models with Triton kernels of their own",
@@ -64,6 +65,8 @@ LEGENDS = {
     "with the experts, how many of them a token takes, and tokens.",
     "attention": "As above, of attention, which products and all that is between them make; `peak vs x`: the "
     "most memory that a call allocates beyond its arguments, over what x allocates.",
+    "structured": "As above, of state spaces in chunks, recurrences, batches of small matrices, triangular and "
+    "symmetric products, and convolutions that are bound by bytes.",
     "wild2": "As above, of fields and tasks that no rule was written for. `peak vs x`: the most memory that "
     "a call allocates beyond its arguments, over what x allocates.",
     "user-kernels": "Device time in microseconds; in brackets, `=` and `!` as for the graphs. `fuse-apart` "
@@ -91,6 +94,7 @@ TIMED = (
     "contractions",
     "experts",
     "attention",
+    "structured",
     "wild",
     "wild2",
     "user-kernels",
@@ -99,12 +103,25 @@ TIMED = (
     "host",
     "compile",
 )
+#: Suites whose figures are summed up.
+SUMMARISED = (
+    "kernels",
+    "further",
+    "contractions",
+    "experts",
+    "attention",
+    "structured",
+    "wild",
+    "wild2",
+    "models",
+)
 ROWS: dict[str, Callable[[Sequence[Any], Sequence[str]], list[list[str]]]] = {
     "kernels": kernel_rows,
     "further": kernel_rows,
     "contractions": kernel_rows,
     "experts": wild_rows,
     "attention": wild_rows,
+    "structured": wild_rows,
     "wild": wild_rows,
     "wild2": wild_rows,
     "user-kernels": lambda records, backends: user_kernel_rows(records),
@@ -146,7 +163,7 @@ def section(run: Run) -> str:
     ]
     if records:
         lines += [markdown_table(ROWS[suite](records, backends)), ""]
-    if suite in ("kernels", "further", "contractions", "experts", "attention", "wild", "wild2", "models"):
+    if suite in SUMMARISED:
         lines += [f"- {line}" for line in summary(records, backends)]
     if suite == "wild2":
         lines += [f"- {line}" for line in loser_lines(records, backends)]

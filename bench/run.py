@@ -32,6 +32,7 @@ TASK_LIMIT = {
     "contractions": 300.0,
     "experts": 300.0,
     "attention": 300.0,
+    "structured": 300.0,
     "wild": 180.0,
     "wild2": 180.0,
     "models": 400.0,

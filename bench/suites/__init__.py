@@ -7,6 +7,7 @@ from ..cases_contractions import FEW_ROWS
 from ..cases_experts import EXPERTS
 from ..cases_further import FURTHER
 from ..cases_products import PRODUCTS
+from ..cases_structured import STRUCTURED
 from ..graph import graph_table
 from ..tables import wild_table
 from ..wild import WILD
@@ -22,6 +23,7 @@ SUITES: dict[str, Suite] = {
     "contractions": Suite(partial(kernels.tasks, graphs=CONTRACTIONS), kernels.line, kernels.table),
     "experts": Suite(partial(kernels.tasks, graphs=EXPERTS), kernels.line, wild_table),
     "attention": Suite(partial(kernels.tasks, graphs=ATTENTION), kernels.line, wild_table),
+    "structured": Suite(partial(kernels.tasks, graphs=STRUCTURED), kernels.line, wild_table),
     "wild": Suite(partial(kernels.tasks, graphs=WILD), kernels.line, wild_table),
     "wild2": Suite(partial(kernels.tasks, graphs=WILD2), kernels.line, wild_table),
     "models": Suite(models.tasks, models.line, models.table),
