@@ -268,11 +268,11 @@ def _causal_taps(source: Source, batch: int, channels: int, length: int, taps: i
     """Four taps of the past for each channel, and SiLU (in front of Mamba's scan)."""
 
     def causal_taps(x: Tensor, w: Tensor, bias: Tensor) -> Tensor:
-        y = F.conv1d(x.mT, w, bias, padding=taps - 1, groups=channels)
+        y = F.conv1d(x, w, bias, padding=taps - 1, groups=channels)
         return F.silu(y[..., :length])
 
     weights = source.normal(channels, 1, taps) / 2
-    return causal_taps, (source.normal(batch, length, channels), weights, source.normal(channels))
+    return causal_taps, (source.normal(batch, channels, length), weights, source.normal(channels))
 
 
 STRUCTURED = graph_table(WORKLOADS)

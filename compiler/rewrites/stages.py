@@ -57,6 +57,7 @@ from .layouts.copies import keep_strides_of_copies
 from .layouts.gaps import close_gaps
 from .layouts.pad_products import pad_products
 from .layouts.patches import multiply_patches
+from .layouts.stencils import generate_stencils
 from .rewriting import Rewrite, Rewriting
 
 
@@ -217,6 +218,7 @@ LAYOUTS = Stage(
         Step(close_gaps, Switch.ALWAYS, "the strides of eager mode are wasteful here"),
         Step(keep_strides_of_copies, Switch.LAYOUTS, "what is copied has its strides, without gaps"),
         Step(multiply_patches, Switch.LAYOUTS, "before the convolutions that are left are laid out"),
+        Step(generate_stencils, Switch.LAYOUTS, "before the convolutions that are left lose their bias"),
         Step(split_bias, Switch.LAYOUTS, "before images get their strides, which the sum takes over"),
         Step(pad_products, Switch.LAYOUTS, "products of patches as well"),
         Step(lay_out_convolutions, Switch.LAYOUTS, "last: it walks the graph, and spreads all new strides"),

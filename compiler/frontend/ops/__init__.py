@@ -20,6 +20,7 @@ FAMILIES = (
     "reduce.reductions",
     "reduce.layer_norms",
     "reduce.scans",
+    "reduce.stencils",
     "reduce.associative",
     "indexed.indexing",
     "indexed.searches",
