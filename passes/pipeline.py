@@ -36,6 +36,7 @@ from .kernels.merge_arms import MergeArms
 from .kernels.narrow_stores import NarrowStores
 from .kernels.simplify_dims import SimplifyDims
 from .kernels.split_reductions import SplitReductions
+from .kernels.unroll_and_jam import UnrollAndJam
 from .kernels.unroll_reductions import UnrollReductions
 from .kernels.unroll_rows import UnrollRows
 from .memory.plan_memory import PlanMemory
@@ -267,6 +268,8 @@ KERNELS = PassStage(
         PassStep(lambda s: FuseUserPrologues(s.hardware, s.user_kernels), "behind it: nothing runs again"),
         PassStep(SimplifyDims(), "fewest dims: cheapest indices, widest accesses"),
         PassStep(UnrollRows(), "what is read of weights serves all rows"),
+        PassStep(lambda s: UnrollAndJam(s.hardware), "what is read of an image serves several rows"),
+        PassStep(FoldRanges(), "a row of a strip may be inside where its first is not"),
         PassStep(LowerDeviceAssert(), "guards become part of the condition"),
     ),
 )

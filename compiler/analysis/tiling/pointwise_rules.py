@@ -24,6 +24,8 @@ _PLANES, _PLANE_WARPS = 4, 4
 _SHARED_READS = (4, 16)
 #: Columns at most that step over elements, and bytes of results of a thread of theirs.
 _STEPPED_COLUMNS, _STEPPED_BYTES = 8, 8
+#: Bytes of results of a thread that reads neighbours along memory one by one.
+_BESIDE_BYTES = 4
 #: Points of a program that reads one plane anywhere, and operands of a ``fuse.load`` in front of its indices.
 _SCATTERED_POINTS, _WITHOUT_INDICES = 2048, 3
 
@@ -91,6 +93,51 @@ def planes_share_points(shape: KernelShape, hardware: Hardware) -> Tile | None:
     if together == 1:
         return Tile((*grid((*rest, planes), 1), points), warps)
     return Tile((*grid(rest, 1), points, Axis((planes,), together, "grid")), warps)
+
+
+def planes_share_weights(shape: KernelShape, hardware: Hardware) -> Tile | None:
+    """One program for a part of a plane: 4 bytes of a thread, and as many warps as waste no lanes.
+
+    When: at least five loads are the same for a whole plane of 64 points or more (the weights of a channel's
+    stencil), and most others read neighbours.  Why: the former are numbers of the program then, and are
+    loaded and widened once.
+    """
+    inner = tuple(d for d in shape.order if d not in _dims_of_weights(shape))
+    planes = tuple(d for d in shape.order if d not in inner)
+    per_thread = max(1, _BESIDE_BYTES // shape.widest)
+    least = hardware.warp * per_thread
+    if not planes or not inner or shape.points(inner) < least or not _reads_beside(shape):
+        return None
+    shared = [a for a in shape.kernel.loads if set(inner).isdisjoint(shape.kernel.op_dims[a.op])]
+    if len(shared) <= SHORT:
+        return None
+    columns = segments(shape.points(inner), 4 * least, least)
+    return Tile((*grid(planes, 1), Axis(inner, columns, "grid")), columns // least)
+
+
+def _dims_of_weights(shape: KernelShape) -> frozenset[str]:
+    """The dims of loads without the innermost dim."""
+    last = shape.order[-1]
+    dims = [shape.kernel.op_dims[a.op] for a in shape.kernel.loads]
+    return frozenset().union(*(own for own in dims if last not in own))
+
+
+def _reads_beside(shape: KernelShape) -> bool:
+    """Whether most loads over all points begin in the middle of a vector that another of the same tensor
+    begins at, or elsewhere in the middle: taps of a stencil along memory.
+    """
+    last, vector = shape.order[-1], max(1, 16 // shape.widest)
+    reads = [a for a in full_accesses(shape) if a in shape.kernel.loads]
+    along = [a for a in reads if shape.steps(a)[last] == 1 and not a.indirect]
+    offsets = {a: _shift(shape, a) % vector for a in along}
+    beside = [a for a in along if len({offsets[b] for b in along if b.argument == a.argument}) > 2]
+    return 2 * sum(offsets[a] != 0 for a in beside) > len(reads)
+
+
+def _shift(shape: KernelShape, access: Access) -> int:
+    """The offset of an access where all dims are 0."""
+    e = shape.offset_of(access)
+    return e.subs(dict.fromkeys(e.symbols(), 0)).constant or 0
 
 
 def _reads_anywhere(shape: KernelShape, planes: str, inner: tuple[str, ...]) -> bool:
@@ -257,8 +304,13 @@ def _elements(shape: KernelShape, hardware: Hardware) -> int:
 
     A last dim of a few points that a read steps over (one of the images that a pixel shuffle weaves together)
     does not count: a thread's elements go through it and on, and lie together in each of these images.
+
+    4 bytes of a thread where most reads are neighbours along memory (the taps of a stencil): a read in the
+    middle of a vector is none, and what a warp reads at once then lies together.
     """
     elements = elements_per_program(shape, hardware)
+    if _reads_beside(shape):
+        elements = min(elements, THREADS_OF_FOUR_WARPS * max(1, _BESIDE_BYTES // shape.widest))
     if shape.size(shape.order[-1]) * 2 * THREADS_OF_FOUR_WARPS <= elements:
         return elements
     reads = [a for a in full_accesses(shape) if a in shape.kernel.loads]

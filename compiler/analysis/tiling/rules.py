@@ -51,6 +51,7 @@ FAMILIES: tuple[TilingFamily[Any], ...] = (
         rules=(
             TilingRule("transposed", pointwise_rules.transposed),
             TilingRule("planes-share-points", pointwise_rules.planes_share_points),
+            TilingRule("planes-share-weights", pointwise_rules.planes_share_weights),
             TilingRule("columns-step-over", pointwise_rules.columns_step_over),
             TilingRule("rows-share-reads", pointwise_rules.rows_share_reads),
             TilingRule("rows-and-columns", pointwise_rules.rows_and_columns),
