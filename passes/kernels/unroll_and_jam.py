@@ -45,13 +45,13 @@ class UnrollAndJam(AnalysisPass):
 
     After, with strips of two and ``fuse.dims = {d0 = "32", d1 = "256"}``::
 
-        %a = "fuse.load"(%x, %true, %zero) {at = ["2*d0", "d1"]} : (tensor<66x258xf32>, i1, f32) -> f32
-        %b = "fuse.load"(%x, %true, %zero) {at = ["2*d0 + 1", "d1"]} : (tensor<66x258xf32>, i1, f32) -> f32
+        %a = "fuse.load"(%x, %true, %zero) {at = ["d0*2", "d1"]} : (tensor<66x258xf32>, i1, f32) -> f32
+        %b = "fuse.load"(%x, %true, %zero) {at = ["d0*2 + 1", "d1"]} : (tensor<66x258xf32>, i1, f32) -> f32
         %s = arith.addf %a, %b : f32
-        %r = "fuse.store"(%o, %s, %true) {at = ["2*d0", "d1"], mode = "set"} : (..) -> tensor<64x256xf32>
-        %c = "fuse.load"(%x, %true, %zero) {at = ["2*d0 + 2", "d1"]} : (tensor<66x258xf32>, i1, f32) -> f32
+        %r = "fuse.store"(%o, %s, %true) {at = ["d0*2", "d1"], mode = "set"} : (..) -> tensor<64x256xf32>
+        %c = "fuse.load"(%x, %true, %zero) {at = ["d0*2 + 2", "d1"]} : (tensor<66x258xf32>, i1, f32) -> f32
         %t = arith.addf %b, %c : f32
-        %q = "fuse.store"(%r, %t, %true) {at = ["2*d0 + 1", "d1"], mode = "set"} : (..) -> tensor<64x256xf32>
+        %q = "fuse.store"(%r, %t, %true) {at = ["d0*2 + 1", "d1"], mode = "set"} : (..) -> tensor<64x256xf32>
 
     What needs the rows in front comes first, so that few loaded values live at once.
 
@@ -228,7 +228,9 @@ class _Guards:
         return (high is not None and high < 0) if predicate == _SLT else (low is not None and low >= 0)
 
 
-def _operand(found: dict[ir.Value, dict[int | None, _Operand]], value: ir.Value, point: int | None) -> _Operand:
+def _operand(
+    found: dict[ir.Value, dict[int | None, _Operand]], value: ir.Value, point: int | None
+) -> _Operand:
     made = found.get(value)
     return value if made is None else made[point] if point in made else made[None]
 

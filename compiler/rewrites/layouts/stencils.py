@@ -16,7 +16,7 @@ once.  That is pointwise work: it fuses with what reads it, and padding is a con
 library's kernels for such sums take several times as long as their bytes, and what follows is another pass
 over memory.  The backward op stays the library's.
 
-It does not fire for sums of more products; where more than ``MOST_READERS`` channels of the result read a
+It does not fire for sums of more products; for groups of several channels; where more than ``MOST_READERS`` channels of the result read a
 channel of the image, as each would load it again; for transposed convolutions; for float64; nor for sizes
 that are unknown while compiling.
 
@@ -107,7 +107,8 @@ def _is_stencil(image, weight, bias, stride, padding, dilation, transposed, outp
     if x.dim() != w.dim() or not 3 <= x.dim() <= 5:
         return False
     readers, terms = w.shape[0] // groups, math.prod(w.shape[1:])
-    return 1 < terms <= MOST_TERMS and readers <= MOST_READERS
+    alone = w.shape[1] == 1 or groups == 1
+    return alone and 1 < terms <= MOST_TERMS and readers <= MOST_READERS
 
 
 def _each(numbers: Any, rank: int) -> list[int]:

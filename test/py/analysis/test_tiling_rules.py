@@ -45,6 +45,7 @@ from rule_cases import (
     product,
     scans,
     small_and_both,
+    taps,
     text_of,
     weighed,
     weighed_rows,
@@ -94,6 +95,7 @@ KERNELS = {
         "; 1 warps, 1 stages",
     ),
     "flat": (matrix(4096, 1024, COPY), "d0*d1 grid 1024; 4 warps, 1 stages"),
+    "planes-share-weights": (taps(), "d1 grid 1, d0*d2 grid 128; 4 warps, 1 stages"),
     "columns-step-over": (
         one_by_one_of_batch(262144, 8),
         "d0*d1*d2 grid 256; 4 warps, 1 stages",

@@ -319,3 +319,20 @@ def chosen(case):
 def text_of(tile):
     axes = ", ".join(f"{'*'.join(a.dims)} {a.kind} {a.block}" for a in tile.axes)
     return f"{axes}; {tile.num_warps} warps, {tile.num_stages} stages"
+
+
+def taps(images: int = 64, channels: int = 32, length: int = 1024, count: int = 5) -> Case:
+    """The sum of neighbours, each times a weight that a channel has."""
+    body = "\n".join(
+        f"""load x[d0, d1, {f"d2 + {k}" if k else "d2"}] -> v{k}
+load w[d1, {k}] -> w{k}
+%p{k} = arith.mulf %v{k}, %w{k} : f32
+%s{k} = arith.addf %p{k}, {f"%s{k - 1}" if k else "%zero"} : f32"""
+        for k in range(count)
+    )
+    return Case(
+        {"d0": str(images), "d1": str(channels), "d2": str(length)},
+        {"x": tensor(images, channels, length + count - 1), "w": tensor(channels, count)},
+        {"o": tensor(images, channels, length)},
+        f"{body}\nstore s{count - 1} -> o[d0, d1, d2]",
+    )

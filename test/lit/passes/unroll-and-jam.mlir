@@ -1,0 +1,127 @@
+// RUN: fuse-opt %s --pass-pipeline="builtin.module(unroll-and-jam{hardware=generic:sm_count=1 least-loads=3 most-rows=4})" --split-input-file --verify-diagnostics | FileCheck %s
+// RUN: fuse-opt %s --pass-pipeline="builtin.module(unroll-and-jam{hardware=generic:sm_count=1 least-loads=4})" --split-input-file --verify-diagnostics | FileCheck %s --check-prefix=FEW
+
+// Four rows are computed together, from six rows that are read once each.  What the first needs comes first.
+// CHECK-LABEL: func.func private @stencil
+// CHECK-SAME: fuse.dims = {d0 = "16", d1 = "256"}
+// CHECK: %[[A:.*]] = "fuse.load"{{.*}}{at = ["d0*4", "d1"]}
+// CHECK-NEXT: %[[B:.*]] = "fuse.load"{{.*}}{at = ["d0*4 + 1", "d1"]}
+// CHECK-NEXT: %[[S:.*]] = arith.addf %[[A]], %[[B]]
+// CHECK-NEXT: %[[C:.*]] = "fuse.load"{{.*}}{at = ["d0*4 + 2", "d1"]}
+// CHECK-NEXT: %[[T:.*]] = arith.addf %[[B]], %[[C]]
+// CHECK-NEXT: %[[U:.*]] = arith.addf %[[S]], %[[C]]
+// CHECK-NEXT: %[[FIRST:.*]] = "fuse.store"(%arg1, %[[U]], %true) {at = ["d0*4", "d1"], mode = "set"}
+// CHECK-NEXT: "fuse.load"{{.*}}{at = ["d0*4 + 3", "d1"]}
+// CHECK: "fuse.store"(%[[FIRST]], {{.*}}) {at = ["d0*4 + 1", "d1"], mode = "set"}
+// CHECK: {at = ["d0*4 + 5", "d1"]}
+// CHECK-NOT: "fuse.load"
+// CHECK: %[[LAST:.*]] = "fuse.store"({{.*}}) {at = ["d0*4 + 3", "d1"], mode = "set"}
+// CHECK-NEXT: return %[[LAST]]
+// FEW-LABEL: func.func private @stencil
+// FEW-SAME: fuse.dims = {d0 = "64", d1 = "256"}
+module attributes {fuse.device = "cpu"} {
+  func.func @main(%x: tensor<66x256xf32>) -> tensor<64x256xf32> {
+    %o = "fuse.empty"() {syms = []} : () -> tensor<64x256xf32>
+    %y = call @stencil(%x, %o) : (tensor<66x256xf32>, tensor<64x256xf32>) -> tensor<64x256xf32>
+    return %y : tensor<64x256xf32>
+  }
+  func.func private @stencil(%x: tensor<66x256xf32>, %o: tensor<64x256xf32>) -> tensor<64x256xf32> attributes {fuse.kernel, fuse.dims = {d0 = "64", d1 = "256"}, fuse.ties = array<i64: 1>} {
+    %true = arith.constant true
+    %zero = arith.constant 0.0 : f32
+    %a = "fuse.load"(%x, %true, %zero) {at = ["d0", "d1"]} : (tensor<66x256xf32>, i1, f32) -> f32
+    %b = "fuse.load"(%x, %true, %zero) {at = ["d0 + 1", "d1"]} : (tensor<66x256xf32>, i1, f32) -> f32
+    %s = arith.addf %a, %b : f32
+    %c = "fuse.load"(%x, %true, %zero) {at = ["d0 + 2", "d1"]} : (tensor<66x256xf32>, i1, f32) -> f32
+    %t = arith.addf %s, %c : f32
+    %r = "fuse.store"(%o, %t, %true) {at = ["d0", "d1"], mode = "set"} : (tensor<64x256xf32>, f32, i1) -> tensor<64x256xf32>
+    return %r : tensor<64x256xf32>
+  }
+}
+
+// -----
+
+// Beyond its edges the image is zero.  The middle row needs no guard in the kernel, and shares the loads of
+// those that do: where a row of a strip is inside for certain, its guard asks nothing.
+// CHECK-LABEL: func.func private @padded
+// CHECK-SAME: fuse.dims = {d0 = "16", d1 = "256"}
+// CHECK-COUNT-6: "fuse.load"
+// CHECK-NOT: "fuse.load"
+// CHECK: return
+// FEW-LABEL: func.func private @padded
+module attributes {fuse.device = "cpu"} {
+  func.func @main(%x: tensor<64x256xf32>) -> tensor<64x256xf32> {
+    %o = "fuse.empty"() {syms = []} : () -> tensor<64x256xf32>
+    %y = call @padded(%x, %o) : (tensor<64x256xf32>, tensor<64x256xf32>) -> tensor<64x256xf32>
+    return %y : tensor<64x256xf32>
+  }
+  func.func private @padded(%x: tensor<64x256xf32>, %o: tensor<64x256xf32>) -> tensor<64x256xf32> attributes {fuse.kernel, fuse.dims = {d0 = "64", d1 = "256"}, fuse.ties = array<i64: 1>} {
+    %true = arith.constant true
+    %zero = arith.constant 0.0 : f32
+    %c0 = arith.constant 0 : i64
+    %above = "fuse.index"() {expr = "d0 - 1"} : () -> i64
+    %g = arith.cmpi sge, %above, %c0 : i64
+    %a = "fuse.load"(%x, %g, %zero) {at = ["d0 - 1", "d1"]} : (tensor<64x256xf32>, i1, f32) -> f32
+    %b = "fuse.load"(%x, %true, %zero) {at = ["d0", "d1"]} : (tensor<64x256xf32>, i1, f32) -> f32
+    %s = arith.addf %a, %b : f32
+    %below = "fuse.index"() {expr = "d0 - 63"} : () -> i64
+    %h = arith.cmpi slt, %below, %c0 : i64
+    %c = "fuse.load"(%x, %h, %zero) {at = ["d0 + 1", "d1"]} : (tensor<64x256xf32>, i1, f32) -> f32
+    %t = arith.addf %s, %c : f32
+    %r = "fuse.store"(%o, %t, %true) {at = ["d0", "d1"], mode = "set"} : (tensor<64x256xf32>, f32, i1) -> tensor<64x256xf32>
+    return %r : tensor<64x256xf32>
+  }
+}
+
+// -----
+
+// Must not fire: each row is read once, and strips share nothing.
+// CHECK-LABEL: func.func private @apart
+// CHECK-SAME: fuse.dims = {d0 = "64", d1 = "256"}
+module attributes {fuse.device = "cpu"} {
+  func.func @main(%x: tensor<192x256xf32>) -> tensor<64x256xf32> {
+    %o = "fuse.empty"() {syms = []} : () -> tensor<64x256xf32>
+    %y = call @apart(%x, %o) : (tensor<192x256xf32>, tensor<64x256xf32>) -> tensor<64x256xf32>
+    return %y : tensor<64x256xf32>
+  }
+  func.func private @apart(%x: tensor<192x256xf32>, %o: tensor<64x256xf32>) -> tensor<64x256xf32> attributes {fuse.kernel, fuse.dims = {d0 = "64", d1 = "256"}, fuse.ties = array<i64: 1>} {
+    %true = arith.constant true
+    %zero = arith.constant 0.0 : f32
+    %a = "fuse.load"(%x, %true, %zero) {at = ["3*d0", "d1"]} : (tensor<192x256xf32>, i1, f32) -> f32
+    %b = "fuse.load"(%x, %true, %zero) {at = ["3*d0 + 1", "d1"]} : (tensor<192x256xf32>, i1, f32) -> f32
+    %s = arith.addf %a, %b : f32
+    %c = "fuse.load"(%x, %true, %zero) {at = ["3*d0 + 2", "d1"]} : (tensor<192x256xf32>, i1, f32) -> f32
+    %t = arith.addf %s, %c : f32
+    %r = "fuse.store"(%o, %t, %true) {at = ["d0", "d1"], mode = "set"} : (tensor<64x256xf32>, f32, i1) -> tensor<64x256xf32>
+    return %r : tensor<64x256xf32>
+  }
+}
+
+// -----
+
+// Must not fire: results lie beside each other along the dim, and lanes read the neighbours.
+// CHECK-LABEL: func.func private @lanes
+// CHECK-SAME: fuse.dims = {d0 = "16384"}
+module attributes {fuse.device = "cpu"} {
+  func.func @main(%x: tensor<16386xf32>) -> tensor<16384xf32> {
+    %o = "fuse.empty"() {syms = []} : () -> tensor<16384xf32>
+    %y = call @lanes(%x, %o) : (tensor<16386xf32>, tensor<16384xf32>) -> tensor<16384xf32>
+    return %y : tensor<16384xf32>
+  }
+  func.func private @lanes(%x: tensor<16386xf32>, %o: tensor<16384xf32>) -> tensor<16384xf32> attributes {fuse.kernel, fuse.dims = {d0 = "16384"}, fuse.ties = array<i64: 1>} {
+    %true = arith.constant true
+    %zero = arith.constant 0.0 : f32
+    %a = "fuse.load"(%x, %true, %zero) {at = ["d0"]} : (tensor<16386xf32>, i1, f32) -> f32
+    %b = "fuse.load"(%x, %true, %zero) {at = ["d0 + 1"]} : (tensor<16386xf32>, i1, f32) -> f32
+    %s = arith.addf %a, %b : f32
+    %c = "fuse.load"(%x, %true, %zero) {at = ["d0 + 2"]} : (tensor<16386xf32>, i1, f32) -> f32
+    %t = arith.addf %s, %c : f32
+    %r = "fuse.store"(%o, %t, %true) {at = ["d0"], mode = "set"} : (tensor<16384xf32>, f32, i1) -> tensor<16384xf32>
+    return %r : tensor<16384xf32>
+  }
+}
+
+// -----
+
+// expected-error@+1 {{the module has no function @main}}
+module attributes {fuse.device = "cpu"} {
+}
