@@ -1,7 +1,8 @@
-"""Products with a structure, scans and convolutions bound by bytes: `STRUCTURED[name]`, the suite `structured`.
+"""Products with a structure, scans and convolutions bound by bytes: `STRUCTURED[name]`.
 
-State spaces in chunks, recurrences that a loop spells out, batches of small matrices, triangular and symmetric
-products, losses behind a wide head, and convolutions of few channels or of one for each group.
+The suite `structured`: state spaces in chunks, recurrences that a loop spells out, batches of small matrices,
+triangular and symmetric products, losses behind a wide head, and convolutions of few channels or of one for
+each group.
 """
 
 import torch
@@ -19,7 +20,7 @@ WORKLOADS = Workloads()
 
 @WORKLOADS.add("gemma_loss", (512, 2304, 256000), (6, 16, 40), BFLOAT16, trains=2, slack=16.0, summed=256000)
 def _gemma_loss(source: Source, tokens: int, width: int, words: int):
-    """RMS norm, a head that is not trained, soft cap, label smoothing, z-loss; gradients of x and the norm."""
+    """RMS norm, a frozen head, soft cap, label smoothing, z-loss; gradients of x and the norm."""
 
     def gemma_loss(x: Tensor, scale: Tensor, head: Tensor, label: Tensor) -> Tensor:
         wide = x.float()
@@ -144,7 +145,8 @@ def _chunked_states(source: Source, batch: int, length: int, heads: int, width: 
 
     return chunked_states, (
         source.normal(batch, length, heads, width), -source.uniform(0.01, 0.5, batch, length, heads).float(),
-        source.normal(batch, length, heads, states) / states**0.5, source.normal(batch, length, heads, states),
+        source.normal(batch, length, heads, states) / states**0.5,
+        source.normal(batch, length, heads, states),
     )  # fmt: skip
 
 
@@ -181,7 +183,7 @@ def _causal_linear(source: Source, batch: int, heads: int, length: int, width: i
 
 @WORKLOADS.add("decayed_triangle", (2, 16, 1024, 64), (1, 2, 16, 8), BFLOAT16, summed=1024)
 def _decayed_triangle(source: Source, batch: int, heads: int, length: int, width: int):
-    """A product times the exponentials of sums between both places, times values (RetNet, SSD in one chunk)."""
+    """A product times the exponentials of sums between both places, times values (RetNet)."""
 
     def decayed_triangle(q: Tensor, k: Tensor, v: Tensor, a: Tensor) -> Tensor:
         return ((q @ k.mT) * torch.exp(_segment_sums(a)).to(q.dtype)) @ v

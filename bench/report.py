@@ -65,8 +65,8 @@ LEGENDS = {
     "with the experts, how many of them a token takes, and tokens.",
     "attention": "As above, of attention, which products and all that is between them make; `peak vs x`: the "
     "most memory that a call allocates beyond its arguments, over what x allocates.",
-    "structured": "As above, of state spaces in chunks, recurrences, batches of small matrices, triangular and "
-    "symmetric products, and convolutions that are bound by bytes.",
+    "structured": "As above, of state spaces in chunks, recurrences, batches of small matrices, triangular "
+    "and symmetric products, and convolutions that are bound by bytes.",
     "wild2": "As above, of fields and tasks that no rule was written for. `peak vs x`: the most memory that "
     "a call allocates beyond its arguments, over what x allocates.",
     "user-kernels": "Device time in microseconds; in brackets, `=` and `!` as for the graphs. `fuse-apart` "

@@ -147,6 +147,9 @@ TESTS = {
         "test_patches_are_multiplied",
         "test_other_convolutions_are_not_multiplied",
     ),
+    "stencils": RewriteTests(
+        "rewrites/test_stencils.py", "test_each_channel_has_a_stencil", "test_convolutions_that_stay"
+    ),
     "convolution-biases": RewriteTests(
         "rewrites/test_layouts.py",
         "test_the_gradient_of_a_bias_is_a_sum_of_ours",

@@ -3,12 +3,12 @@ there are few channels.
 
 Before::
 
-    c = aten.convolution(x, w, b, [1, 1], [3, 3], [1, 1], False, [0, 0], channels)    # w is [channels, 1, 7, 7]
+    c = aten.convolution(x, w, b, [1, 1], [3, 3], [1, 1], False, [0, 0], n)           # w is [n, 1, 7, 7]
     y = aten.gelu(c)
 
 After::
 
-    c = fuse_mlir.stencil(x, w, b, [1, 1], [3, 3], [1, 1], channels)
+    c = fuse_mlir.stencil(x, w, b, [1, 1], [3, 3], [1, 1], n)
     y = aten.gelu(c)                                                  # one kernel with the stencil
 
 A place of the result is a sum of at most ``MOST_TERMS`` products, which are added in float32 and rounded
@@ -16,9 +16,9 @@ once.  That is pointwise work: it fuses with what reads it, and padding is a con
 library's kernels for such sums take several times as long as their bytes, and what follows is another pass
 over memory.  The backward op stays the library's.
 
-It does not fire for sums of more products; for groups of several channels; where more than ``MOST_READERS`` channels of the result read a
-channel of the image, as each would load it again; for transposed convolutions; for float64; nor for sizes
-that are unknown while compiling.
+It does not fire for sums of more products; for groups of several channels; where more than ``MOST_READERS``
+channels of the result read a channel of the image, as each would load it again; for transposed convolutions;
+for float64; nor for sizes that are unknown while compiling.
 
 Why not an MLIR pass: the strides of the result are chosen here, with those of the convolutions that stay.
 """
@@ -29,7 +29,6 @@ from typing import Any
 
 import torch
 from torch import Tensor
-from torch.fx import Node
 
 from ..rewriting import rewrite
 from .relayout import Relayout, is_static

@@ -14,8 +14,9 @@ from .windows import StridedWindows, all_of
 
 @lowers("fuse_mlir.stencil.default")
 def stencil(call: Call) -> Any:
-    """Each place of the result is the sum over the channels of its group and over all taps, in their order, of
-    the image, which is zero beyond its edges, times the weight; the bias is added last.  The sum is float32.
+    """Each place of the result is the sum over the channels of its group and over all taps, in their order,
+    of the image, which is zero beyond its edges, times the weight; the bias is added last.  The sum is
+    float32.
     """
     image, weight = call.tensor("input"), call.tensor("weight")
     bias = call["bias"]
