@@ -166,6 +166,8 @@ class Surroundings:
 
     def _is_packed(self, factor: ir.Value, made: list[ir.Operation], sources: list[ir.Value]) -> bool:
         """Whether ``made`` compute a factor of bytes or words, as ``Moved`` says."""
+        if not sources:
+            return False
         largest = max(sources, key=self.bytes_of)
         beside = sum(map(self.bytes_of, sources)) - self.bytes_of(largest)
         numbers = self.elements_of(factor) / max(1, self.elements_of(largest))

@@ -134,3 +134,30 @@ def test_what_is_moved(case):
                 call.attributes["fuse.group"] = given
             around = GroupSurroundings(functions, {}, given)
         assert around.cost(product) == CASES[case]
+
+
+def test_a_factor_that_is_made_of_nothing_is_not_packed():
+    """A matrix of zeros, as the state before the first chunk of a sequence."""
+    text = TEXT.replace("%w = call @widen(%q, %e)", "%w = call @nothing(%e)").replace(
+        "(tensor<8x8xi8>, tensor<8x8xbf16>) -> tensor<8x8xbf16>\n  %v",
+        "(tensor<8x8xbf16>) -> tensor<8x8xbf16>\n  %v",
+    )
+    text += """
+func.func private @nothing(%o: tensor<8x8xbf16>) -> tensor<8x8xbf16>
+    attributes {{fuse.kernel, fuse.dims = {{d0 = "8", d1 = "8"}}, fuse.ties = array<i64: 0>}} {{
+  %c = arith.constant 0.0 : bf16
+  return %o : tensor<8x8xbf16>
+}}
+"""
+    with make_context() as context:
+        module = ir.Module.parse(
+            text.format(results="tensor<8x8xbf16>", values="%z", widen=ADDS, more=""), context
+        )
+        functions = functions_of(module)
+        calls = [o.operation for o in functions["main"].regions[0].blocks[0].operations]
+        [call] = [op for op in calls if op.name == "func.call" and "@mm" in str(op)]
+        product = Product.of(call, functions["mm"])
+        assert product is not None
+        moved = Surroundings(functions, {}).cost(product)
+    assert not moved.packed
+    assert moved.fused_bytes == 2 * M  # the other factor and the result
