@@ -54,6 +54,9 @@ class UnrollAndJam(AnalysisPass):
     Does not fire on a kernel that reduces, scans or asserts, that adds to what it stores or reads it, nor
     along the dim in which results lie beside each other: lanes read these neighbours.  A tiled kernel is left
     as it is.
+
+    Remarks: ``passed: jammed``.
+
     Raises PassError on a module without ``@main``.
     """
 
