@@ -55,19 +55,24 @@ _ORDINARY = 2.0**-60
 _INVERTIBLE = 2.0**-100
 
 
-def coarse_quotient(builder: TileBuilder, a: ir.Value, b: ir.Value) -> ir.Value:
+def coarse_quotient(
+    builder: TileBuilder, a: ir.Value, b: ir.Value, *, is_moderate: bool = False
+) -> ir.Value:
     """a / b, exact to 4 units in the last place, without the branch for every element that the IEEE form has.
 
     Where one divisor serves many elements, these are multiplied by its reciprocal.  A divisor whose
     reciprocal could overflow is scaled up first, and so are the elements.  An ordinary divisor (``ordinary``)
     needs no scaling: above 2**126 it gives 0, where the quotient is less than ``a`` times 2**-126.
+    Neither does a moderate one (``quotient_by_moderate``).
     """
     if math.prod(shape_of(b)) >= math.prod(shape_of(a)):
+        if is_moderate:
+            return _times(builder, a, _reciprocal(builder, b))
         if ordinary(b):
             return builder.extern(nvidia.FAST_DIVIDE, [a, b])
         return builder.elementwise("arith.divf", [a, b])
     one = builder.fill(1.0, b)
-    if at_least(b) >= _INVERTIBLE:
+    if is_moderate or at_least(b) >= _INVERTIBLE:
         return _times(builder, a, builder.elementwise("arith.divf", [one, b]))
     small = builder.cmpf("olt", builder.elementwise("math.absf", [b]), builder.fill(_INVERTIBLE, b))
     scale = builder.select(small, builder.fill(2.0**64, b), one)
@@ -86,8 +91,11 @@ def quotient_by_ordinary(builder: TileBuilder, a: ir.Value, b: ir.Value) -> ir.V
 
     A divisor above 2**126 gives 0, where IEEE's quotient is less than ``a`` times 2**-126.
     """
+    constant = splat_constant(a)
+    if constant is None or not math.isfinite(constant):
+        return _corrected(builder, a, b, _reciprocal(builder, b))
     b = builder.elementwise("arith.minimumf", [b, builder.fill(2.0**127, b)])  # infinity times 0 is NaN
-    return _corrected(builder, a, b, _reciprocal(builder, b))
+    return _corrections(builder, a, b, _reciprocal(builder, b))[1]
 
 
 def quotient_by_constant(builder: TileBuilder, a: ir.Value, divisor: float) -> ir.Value:
@@ -116,20 +124,18 @@ def _inverse(divisor: float) -> tuple[float, float]:
     return high, float(exact - Fraction(high))
 
 
-def quotient_by_row(builder: TileBuilder, a: ir.Value, b: ir.Value) -> ir.Value:
+def quotient_by_row(
+    builder: TileBuilder, a: ir.Value, b: ir.Value, *, is_moderate: bool = False
+) -> ir.Value:
     """a / b as IEEE has it, where one divisor serves many elements: the product with its reciprocal,
     corrected by the remainder, what the product leaves of ``a``.  Only a subnormal quotient may be off, by a
     unit in its last place.
 
     A divisor near the ends of the range is scaled so that its reciprocal is accurate enough, and ``a`` is
-    scaled with it.  A negative divisor is negated, and ``a`` with it, so that a quotient of 0 has the right
-    sign.
+    scaled with it.  A moderate one (``quotient_by_moderate``) is not.
     """
-    constant = ordinary_constant(b)
-    if constant is not None:
-        over = a if constant > 0 else _minus(builder, a)
-        size = abs(constant)
-        return _corrected(builder, over, builder.fill(size, b), builder.fill(1.0 / size, b))
+    if is_moderate:
+        return _corrected(builder, a, b, builder.elementwise("tt.precise_divf", [builder.fill(1.0, b), b]))
     scale = _divisor_scale(builder, b)
     scaled = _times(builder, b, scale)
     reciprocal = builder.elementwise("tt.precise_divf", [builder.fill(1.0, b), scaled])
@@ -138,54 +144,64 @@ def quotient_by_row(builder: TileBuilder, a: ir.Value, b: ir.Value) -> ir.Value:
 
 def quotient(builder: TileBuilder, a: ir.Value, b: ir.Value) -> ir.Value:
     """a / b as IEEE has it, element by element, without a branch: as ``quotient_by_row``, with an approximate
-    reciprocal, which Newton's step makes exact to a unit in the last place before the correction.  Numerators
-    below 2**-100 may give two units in the last place more or less; of 134 million pairs of normal numbers an
-    H200 rounded none otherwise than IEEE.
+    reciprocal, which is exact to a unit in the last place.  About one rounding in some millions differs.
+    Numerators below 2**-100 may give two units in the last place more or less.
 
-    IEEE's own form is shorter by five instructions, but each element has a basic block of its own, so that
+    IEEE's own form is shorter by two instructions, but each element has a basic block of its own, so that
     a thread waits for one after the other.  It also calls a function of about 60 instructions for a warp in
     which any numerator is 0: relus, differences that are clamped, and lanes beyond the end of a row.
     """
     scale = _divisor_scale(builder, b)
     a, b = _times(builder, a, scale), _times(builder, b, scale)
-    rough = _reciprocal(builder, b)
-    error = builder.elementwise("math.fma", [_minus(builder, b), rough, builder.fill(1.0, b)])
-    return _corrected(builder, a, b, rough, builder.elementwise("math.fma", [error, rough, rough]))
+    return _corrected(builder, a, b, _reciprocal(builder, b))
+
+
+def quotient_by_moderate(builder: TileBuilder, a: ir.Value, b: ir.Value) -> ir.Value:
+    """``quotient`` by a divisor that needs no scale: its size is 0, infinite, or between 2**-100 and 2**100
+    (``analysis/kernel/moderate.py``).
+    """
+    return _corrected(builder, a, b, _reciprocal(builder, b))
+
+
+def quotient_of_constant(builder: TileBuilder, a: float, b: ir.Value) -> ir.Value:
+    """a / b for a constant ``a`` far from the ends of the range: as ``quotient``.  The numerator has bits to
+    spare, so that one scale serves divisors that are not small, of which the largest needs it.
+    """
+    size = builder.elementwise("math.absf", [b])
+    small = builder.cmpf("olt", size, builder.fill(1.0, b))
+    scale = builder.select(small, builder.fill(2.0**24, b), builder.fill(0.25, b))
+    over = builder.select(small, builder.fill(a * 2.0**24, b), builder.fill(a * 0.25, b))
+    b = _times(builder, b, scale)
+    return _corrected(builder, over, b, _reciprocal(builder, b))
 
 
 def _divisor_scale(builder: TileBuilder, b: ir.Value) -> ir.Value:
-    """By what a divisor near the ends of the range is multiplied so that its reciprocal is accurate, and by
-    what a negative one is: a power of two with the sign of b.
+    """By what a divisor near the ends of the range is multiplied so that its reciprocal is accurate: a power
+    of two.
     """
     size = builder.elementwise("math.absf", [b])
     small = builder.cmpf("olt", size, builder.fill(_INVERTIBLE, b))
     large = builder.cmpf("ogt", size, builder.fill(2.0**100, b))
     scale = builder.select(small, builder.fill(2.0**64, b), builder.fill(1.0, b))
-    scale = builder.select(large, builder.fill(2.0**-64, b), scale)
-    return builder.extern(nvidia.COPYSIGN, [scale, b])
+    return builder.select(large, builder.fill(2.0**-64, b), scale)
 
 
-def _corrected(
-    builder: TileBuilder, a: ir.Value, b: ir.Value, reciprocal: ir.Value, refined: ir.Value | None = None
-) -> ir.Value:
+def _corrected(builder: TileBuilder, a: ir.Value, b: ir.Value, reciprocal: ir.Value) -> ir.Value:
     """a * reciprocal, plus the reciprocal times the remainder of ``a``.  This is a / b rounded once, if
-    ``reciprocal`` is 1 / b to a unit in the last place and b is not negative.  Infinities and NaN are those
-    of the product.  ``refined``: what the remainder is multiplied by, where that is nearer to 1 / b, but NaN
-    where b is 0 or infinite.
-
-    The remainder is computed with its sign reversed, and reversed again.  So a remainder of 0 does not change
-    the sign of a quotient of 0.
+    ``reciprocal`` is 1 / b to a unit in the last place.  Infinities and NaN are those of the product, and so
+    is a quotient of 0 with its sign: a remainder of 0 would add a 0 of the reciprocal's sign.
     """
+    guess, corrected = _corrections(builder, a, b, reciprocal)
+    return builder.select(builder.cmpf("one", corrected, builder.fill(0.0, a)), corrected, guess)
+
+
+def _corrections(
+    builder: TileBuilder, a: ir.Value, b: ir.Value, reciprocal: ir.Value
+) -> tuple[ir.Value, ir.Value]:
+    """a * reciprocal, and that corrected by what it leaves of ``a``, which is NaN for what is not finite."""
     guess = _times(builder, a, reciprocal)
     left = builder.elementwise("math.fma", [b, guess, _minus(builder, a)])
-    corrected = builder.elementwise(
-        "math.fma", [_minus(builder, left), reciprocal if refined is None else refined, guess]
-    )
-    constant = splat_constant(a)
-    if constant is not None and math.isfinite(constant):
-        return corrected
-    size = builder.elementwise("math.absf", [left])
-    return builder.select(builder.cmpf("olt", size, builder.fill(math.inf, size)), corrected, guess)
+    return guess, builder.elementwise("math.fma", [_minus(builder, left), reciprocal, guess])
 
 
 def square_root(builder: TileBuilder, x: ir.Value) -> ir.Value:

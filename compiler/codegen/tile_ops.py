@@ -12,6 +12,7 @@ instructions of an IEEE quotient would limit the kernel's speed.
 import math
 from collections.abc import Callable, Sequence
 
+from ..analysis.kernel.moderate import moderate
 from ..analysis.kernel.precision import added_to_ordinary, summed_by_products
 from ..ir.defining import defining_op
 from ..ir.dialects import tt
@@ -30,8 +31,10 @@ from .tile_math import (
     ordinary,
     quotient,
     quotient_by_constant,
+    quotient_by_moderate,
     quotient_by_ordinary,
     quotient_by_row,
+    quotient_of_constant,
     square_root,
     tanh_beside_one,
 )
@@ -148,7 +151,7 @@ def _divf(builder: TileBuilder, op: ir.Operation, operands: Sequence[ir.Value]) 
     if str(op.results[0].type) != "f32":
         return [builder.elementwise("arith.divf", operands)]
     if op.results[0] in builder.coarse:
-        return [coarse_quotient(builder, *operands)]
+        return [coarse_quotient(builder, *operands, is_moderate=moderate(op.operands[1]))]
     divisor = ordinary_constant(operands[1])
     if divisor is not None:
         return [quotient_by_constant(builder, operands[0], divisor)]
@@ -157,10 +160,20 @@ def _divf(builder: TileBuilder, op: ir.Operation, operands: Sequence[ir.Value]) 
     elements, divisors = (math.prod(shape_of(operand)) for operand in operands)
     roomy = not builder.nested or (divisors == 1 and elements <= _ROOMY)
     if divisors < elements and roomy:
-        return [quotient_by_row(builder, *operands)]
+        return [quotient_by_row(builder, *operands, is_moderate=moderate(op.operands[1]))]
     if divisors > 1 and (not builder.nested or elements <= _ROOMY):
-        return [quotient(builder, *operands)]
+        return [_quotient(builder, op, operands)]
     return [builder.elementwise("tt.precise_divf", operands)]
+
+
+def _quotient(builder: TileBuilder, op: ir.Operation, operands: Sequence[ir.Value]) -> ir.Value:
+    """A quotient of float32, element by element, in the form that its operands allow."""
+    if moderate(op.operands[1]):
+        return quotient_by_moderate(builder, *operands)
+    numerator = ordinary_constant(operands[0])
+    if numerator is not None:
+        return quotient_of_constant(builder, numerator, operands[1])
+    return quotient(builder, *operands)
 
 
 def _fptosi(builder: TileBuilder, op: ir.Operation, operands: Sequence[ir.Value]) -> list[ir.Value]:

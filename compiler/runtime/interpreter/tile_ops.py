@@ -179,7 +179,7 @@ _LIBDEVICE: dict[str, Callable[..., Tensor]] = {
     "__nv_clz": lambda x: FUNCTIONS["math.ctlz"](x),
     "__nv_clzll": lambda x: FUNCTIONS["math.ctlz"](x).to(torch.int32),
     "__nv_dsqrt_rn": torch.sqrt,
-    "__nv_fast_fdividef": lambda x, y: torch.where(y.abs() > 2.0**126, x * 0, x / y),
+    "__nv_fast_fdividef": lambda x, y: torch.where(y.abs() > 2.0**126, x / (y * torch.inf), x / y),
     "__nv_ffs": lambda x: torch.where(x == 0, 0, FUNCTIONS["math.cttz"](x) + 1).to(torch.int32),
     "__nv_finitef": lambda x: torch.isfinite(x).to(torch.int32),
     "__nv_fsqrt_rn": torch.sqrt,

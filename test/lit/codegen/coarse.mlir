@@ -47,8 +47,8 @@ func.func private @rows(%x: tensor<64x4096xbf16>, %o: tensor<64x4096xbf16>) -> t
 
 // Exact: the difference may cancel, so that the quotient's error is most of the result.
 // CHECK-LABEL: @cancels
-// CHECK: symbol = "__nv_copysignf"
-// CHECK-COUNT-3: math.fma
+// CHECK: symbol = "__nv_fast_fdividef"
+// CHECK-COUNT-2: math.fma
 func.func private @cancels(%x: tensor<4096xbf16>, %o: tensor<4096xbf16>) -> tensor<4096xbf16>
     attributes {fuse.kernel, fuse.dims = {d0 = "4096"}, fuse.ties = array<i64: 1>} {
   %true = arith.constant true
@@ -213,8 +213,8 @@ func.func private @ordinary(%x: tensor<64x4096xf32>, %o: tensor<64x4096xf32>) ->
 
 // -----
 
-// One float32 divisor for a row: its reciprocal once, and each quotient corrected by what is left, its sign turned back so
-// that a 0 keeps its own; what is not finite stays as the product.
+// One float32 divisor for a row: its reciprocal once, and each quotient corrected by what is left; what is not finite, or 0,
+// stays as the product.
 // CHECK-LABEL: @float32_rows
 // CHECK: %[[R:.*]] = "tt.precise_divf"(%{{.*}}, %{{.*}}) : (f32, f32) -> f32
 // CHECK: arith.mulf
@@ -238,23 +238,23 @@ func.func private @float32_rows(%x: tensor<64x4096xf32>, %o: tensor<64x4096xf32>
 
 // -----
 
-// A divisor for each element, of which nothing is known, is scaled; its reciprocal is refined, and the quotient corrected. No
-// element has a branch, as in IEEE's own form; what is not finite stays as the product.
+// A divisor for each element, of which nothing is known, is scaled, and the quotient corrected. No element has a branch, as in
+// IEEE's own form; what is not finite, or 0, stays as the product.
 // CHECK-LABEL: @any_divisor
 // CHECK-NOT: tt.precise_divf
 // CHECK: %[[SIZE:.*]] = math.absf %[[B:.*]] :
 // CHECK: arith.cmpf olt, %[[SIZE]]
 // CHECK: arith.cmpf ogt, %[[SIZE]]
-// CHECK: %[[SCALE:.*]] = "tt.extern_elementwise"(%{{.*}}, %[[B]]) {{.*}}symbol = "__nv_copysignf"
+// CHECK: arith.select
+// CHECK: %[[SCALE:.*]] = arith.select
 // CHECK: %[[OVER:.*]] = arith.mulf %{{.*}}, %[[SCALE]]
 // CHECK: %[[BY:.*]] = arith.mulf %[[B]], %[[SCALE]]
 // CHECK: %[[ROUGH:.*]] = "tt.extern_elementwise"(%{{.*}}, %[[BY]]) {{.*}}symbol = "__nv_fast_fdividef"
-// CHECK: %[[ERROR:.*]] = math.fma %{{.*}}, %[[ROUGH]], %{{.*}}
-// CHECK: %[[FINE:.*]] = math.fma %[[ERROR]], %[[ROUGH]], %[[ROUGH]]
 // CHECK: %[[GUESS:.*]] = arith.mulf %[[OVER]], %[[ROUGH]]
 // CHECK: math.fma %[[BY]], %[[GUESS]], %{{.*}}
-// CHECK: %[[RIGHT:.*]] = math.fma %{{.*}}, %[[FINE]], %[[GUESS]]
-// CHECK: arith.select %{{.*}}, %[[RIGHT]], %[[GUESS]]
+// CHECK: %[[RIGHT:.*]] = math.fma %{{.*}}, %[[ROUGH]], %[[GUESS]]
+// CHECK: %[[KEPT:.*]] = arith.cmpf one, %[[RIGHT]]
+// CHECK: arith.select %[[KEPT]], %[[RIGHT]], %[[GUESS]]
 func.func private @any_divisor(%x: tensor<64x4096xf32>, %o: tensor<64x4096xf32>) -> tensor<64x4096xf32>
     attributes {fuse.kernel, fuse.dims = {d0 = "64", d1 = "4096"}, fuse.ties = array<i64: 1>} {
   %true = arith.constant true
@@ -263,6 +263,72 @@ func.func private @any_divisor(%x: tensor<64x4096xf32>, %o: tensor<64x4096xf32>)
   %v = "fuse.load"(%x, %true, %zero) {at = ["d0", "d1"]} : (tensor<64x4096xf32>, i1, f32) -> f32
   %e = math.sin %v : f32
   %y = arith.divf %v, %e : f32
+  %r = "fuse.store"(%o, %y, %true) {at = ["d0", "d1"], mode = "set"} : (tensor<64x4096xf32>, f32, i1) -> tensor<64x4096xf32>
+  return %r : tensor<64x4096xf32>
+}
+
+// -----
+
+// A square root is 0, infinite, or far from the ends of the range, and so is its sum with what is not below 0: its reciprocal
+// needs no scale.
+// CHECK-LABEL: @moderate_divisor
+// CHECK: %[[D:.*]] = arith.addf
+// CHECK-NOT: arith.cmpf
+// CHECK: %[[ROUGH:.*]] = "tt.extern_elementwise"(%{{.*}}, %[[D]]) {{.*}}symbol = "__nv_fast_fdividef"
+// CHECK: arith.mulf %{{.*}}, %[[ROUGH]]
+// CHECK: arith.cmpf one
+func.func private @moderate_divisor(%x: tensor<64x4096xf32>, %z: tensor<64x4096xf32>, %o: tensor<64x4096xf32>) -> tensor<64x4096xf32>
+    attributes {fuse.kernel, fuse.dims = {d0 = "64", d1 = "4096"}, fuse.ties = array<i64: 2>} {
+  %true = arith.constant true
+  %zero = arith.constant 0.0 : f32
+  %small = arith.constant 1.0e-12 : f32
+  %v = "fuse.load"(%x, %true, %zero) {at = ["d0", "d1"]} : (tensor<64x4096xf32>, i1, f32) -> f32
+  %w = "fuse.load"(%z, %true, %zero) {at = ["d0", "d1"]} : (tensor<64x4096xf32>, i1, f32) -> f32
+  %s = math.sqrt %w : f32
+  %d = arith.addf %s, %small : f32
+  %y = arith.divf %v, %d : f32
+  %r = "fuse.store"(%o, %y, %true) {at = ["d0", "d1"], mode = "set"} : (tensor<64x4096xf32>, f32, i1) -> tensor<64x4096xf32>
+  return %r : tensor<64x4096xf32>
+}
+
+// -----
+
+// Must not fire: what is taken from a square root may leave anything. The divisor is scaled.
+// CHECK-LABEL: @immoderate_divisor
+// CHECK: arith.cmpf oeq
+// CHECK: arith.cmpf oeq
+// CHECK: %[[D:.*]] = arith.subf
+// CHECK-NEXT: %[[SIZE:.*]] = math.absf %[[D]]
+// CHECK: arith.cmpf olt, %[[SIZE]]
+func.func private @immoderate_divisor(%x: tensor<64x4096xf32>, %z: tensor<64x4096xf32>, %o: tensor<64x4096xf32>) -> tensor<64x4096xf32>
+    attributes {fuse.kernel, fuse.dims = {d0 = "64", d1 = "4096"}, fuse.ties = array<i64: 2>} {
+  %true = arith.constant true
+  %zero = arith.constant 0.0 : f32
+  %small = arith.constant 1.0e-12 : f32
+  %v = "fuse.load"(%x, %true, %zero) {at = ["d0", "d1"]} : (tensor<64x4096xf32>, i1, f32) -> f32
+  %w = "fuse.load"(%z, %true, %zero) {at = ["d0", "d1"]} : (tensor<64x4096xf32>, i1, f32) -> f32
+  %s = math.sqrt %w : f32
+  %d = arith.subf %s, %small : f32
+  %y = arith.divf %v, %d : f32
+  %r = "fuse.store"(%o, %y, %true) {at = ["d0", "d1"], mode = "set"} : (tensor<64x4096xf32>, f32, i1) -> tensor<64x4096xf32>
+  return %r : tensor<64x4096xf32>
+}
+
+// -----
+
+// A constant has bits to spare: one comparison chooses the scale of it and of the divisor.
+// CHECK-LABEL: @of_constant
+// CHECK-COUNT-1: arith.cmpf olt
+// CHECK-NOT: arith.cmpf ogt
+// CHECK: "tt.extern_elementwise"
+// CHECK: arith.cmpf one
+func.func private @of_constant(%x: tensor<64x4096xf32>, %o: tensor<64x4096xf32>) -> tensor<64x4096xf32>
+    attributes {fuse.kernel, fuse.dims = {d0 = "64", d1 = "4096"}, fuse.ties = array<i64: 1>} {
+  %true = arith.constant true
+  %zero = arith.constant 0.0 : f32
+  %three = arith.constant 3.0 : f32
+  %v = "fuse.load"(%x, %true, %zero) {at = ["d0", "d1"]} : (tensor<64x4096xf32>, i1, f32) -> f32
+  %y = arith.divf %three, %v : f32
   %r = "fuse.store"(%o, %y, %true) {at = ["d0", "d1"], mode = "set"} : (tensor<64x4096xf32>, f32, i1) -> tensor<64x4096xf32>
   return %r : tensor<64x4096xf32>
 }
@@ -397,8 +463,8 @@ func.func private @gelu_in_float32(%x: tensor<64x4096xf32>, %o: tensor<64x4096xf
 // Nothing says so here.
 // CHECK-LABEL: @gelu_for_float32
 // CHECK: math.erf
-// CHECK: symbol = "__nv_copysignf"
-// CHECK-COUNT-3: math.fma
+// CHECK: symbol = "__nv_fast_fdividef"
+// CHECK-COUNT-2: math.fma
 func.func private @gelu_for_float32(%x: tensor<64x4096xf32>, %o: tensor<64x4096xf32>) -> tensor<64x4096xf32>
     attributes {fuse.kernel, fuse.dims = {d0 = "64", d1 = "4096"}, fuse.ties = array<i64: 1>} {
   %true = arith.constant true

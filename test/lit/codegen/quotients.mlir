@@ -9,9 +9,10 @@
 // CHECK: %[[LEFT:.*]] = math.fma %{{.*}}, %[[GUESS]], %{{.*}} : tensor<1024xf32>
 // CHECK: math.fma %{{.*}}, %[[R]], %[[GUESS]] : tensor<1024xf32>
 
-// Must not fire: each element of a block has a divisor of its own, whose reciprocal is refined.
+// Must not fire: each element of a block has a divisor of its own, whose reciprocal is approximate.
 // CHECK: %[[ROUGH:.*]] = "tt.extern_elementwise"(%{{.*}}, %{{.*}}) {{.*}}"llvm.nvvm.div.approx.ftz.f"} : (tensor<1024xf32>, tensor<1024xf32>)
-// CHECK: math.fma %{{.*}}, %[[ROUGH]], %[[ROUGH]]
+// CHECK: %[[GUESS:.*]] = arith.mulf %{{.*}}, %[[ROUGH]]
+// CHECK: math.fma %{{.*}}, %[[ROUGH]], %[[GUESS]]
 module attributes {fuse.device = "cpu"} {
   func.func @main(%x: tensor<1000x50000xf32>, %n: tensor<f32>, %m: tensor<50000xf32>) -> (tensor<1000xf32>, tensor<1000xf32>) {
     %y_o = "fuse.empty"() {syms = []} : () -> tensor<1000xf32>

@@ -87,6 +87,15 @@ OWN_QUOTIENT = """load x[d0] -> v
 load b[d0] -> d
 %q = arith.divf %v, %d : f32
 store q -> o[d0]"""
+BY_ROOT = """load x[d0] -> v
+load b[d0] -> d
+%s = math.sqrt %d : f32
+%q = arith.divf %v, %s : f32
+store q -> o[d0]"""
+OF_CONSTANT = """load b[d0] -> d
+%c = arith.constant NUMBER : f32
+%q = arith.divf %c, %d : f32
+store q -> o[d0]"""
 QUOTIENT = """load x[d0, d1] -> v
 load b[d0] -> d
 %w = arith.extf %v : bf16 to f32
@@ -275,6 +284,45 @@ def test_quotients_are_rounded_as_eager_rounds_them() -> None:
     inside = (x.abs() >= 2.0**-100) & (exact.abs() >= 2.0**-126) & exact.isfinite() & (exact.abs() < 3e38)
     assert int(inside.sum()) > 1 << 18
     assert torch.equal(own_quotient(x, b)[inside], exact[inside])
+
+
+def every_size() -> torch.Tensor:
+    """Numbers of each sign and size, and those that IEEE's quotient treats apart."""
+    generator = torch.Generator().manual_seed(0)
+    bits = torch.randint(-(2**31), 2**31, (1 << 16,), generator=generator).to(torch.int32)
+    ends = [0.0, 2.0**-149, 1e-41, 2.0**-126, 2.0**-100, 1.0, 3.0, 2.0**100, 2.0**126, 2.0**127, 3.4e38]
+    ends += [float("inf"), float("nan")]
+    return torch.cat([bits.view(torch.float32), torch.tensor([*ends, *(-e for e in ends)])])
+
+
+@pytest.mark.parametrize("number", [1.0, -3.0, 1e-30, 1e30])
+def test_a_constant_over_every_size(number: float) -> None:
+    """Every bit, down to subnormal quotients."""
+    b = every_size()
+    case = Case(
+        {"d0": str(b.numel())},
+        {"b": tensor(b.numel())},
+        {"o": tensor(b.numel())},
+        OF_CONSTANT.replace("NUMBER", f"{number:.1e}"),
+    )
+    got, exact = tiled(case, b), torch.tensor(number) / b
+    torch.testing.assert_close(got, exact, rtol=0, atol=2.0**-149, equal_nan=True)
+    there = ~exact.isnan()
+    assert torch.equal(got[there].signbit(), exact[there].signbit())
+
+
+def test_a_divisor_that_needs_no_scale() -> None:
+    """A square root, of numerators of every size; those below 2**-100 may be off by a unit."""
+    b = every_size().abs()
+    x = b.flip(0) * torch.where(torch.arange(len(b)) % 2 == 0, 1.0, -1.0)
+    inputs = {"x": tensor(len(x)), "b": tensor(len(b))}
+    case = Case({"d0": str(len(x))}, inputs, {"o": tensor(len(x))}, BY_ROOT)
+    got, exact = tiled(case, x, b), x / b.double().sqrt().float()
+    torch.testing.assert_close(got, exact, rtol=2**-23, atol=2.0**-149, equal_nan=True)
+    inside = (x.abs() >= 2.0**-100) & (exact.abs() >= 2.0**-126) & exact.isfinite()
+    assert torch.equal(got[inside], exact[inside])
+    there = ~exact.isnan()
+    assert torch.equal(got[there].signbit(), exact[there].signbit())
 
 
 @pytest.mark.parametrize("divisor", [1.0, 3.0, 1e-12, 2.0**-140, 2.0**-149, 1e38, 3e38, 0.0, float("inf")])
