@@ -17,6 +17,9 @@ COPYSIGN, EXP2, FAST_DIVIDE, RSQRT, RINT, FLOOR, CEIL = (
     "__nv_copysignf", "__nv_exp2f", "__nv_fast_fdividef", "__nv_rsqrtf", "__nv_rintf",
     "__nv_floorf", "__nv_ceilf",
 )  # fmt: skip
+#: 1 / x in one instruction, for which libdevice has no function: within a unit in the last place; 0 of what is
+#: above 2**126, infinite for what is below 2**-126.  A quotient of 1 by ``FAST_DIVIDE`` takes two instructions.
+RECIPROCAL = "llvm.nvvm.rcp.approx.ftz.f"
 #: Integer powers of f32 and f64; counts of bits in i32 and i64.
 POWERS = {"f32": "__nv_powif", "f64": "__nv_powi"}
 LEADING_ZEROS, ONES = ("__nv_clz", "__nv_clzll"), ("__nv_popc", "__nv_popcll")

@@ -45,7 +45,7 @@ def _minus(builder: TileBuilder, a: ir.Value) -> ir.Value:
 
 def _reciprocal(builder: TileBuilder, b: ir.Value) -> ir.Value:
     """1 / b, exact to a unit in the last place, in one instruction; 0 for b above 2**126."""
-    return builder.extern(nvidia.FAST_DIVIDE, [builder.fill(1.0, b), b])
+    return builder.extern(nvidia.RECIPROCAL, [b])
 
 
 # --- quotients --------------------------------------------------------------------------------------------

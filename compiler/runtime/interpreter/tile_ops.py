@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from ...codegen.nvidia import INTRINSICS
+from ...codegen.nvidia import INTRINSICS, RECIPROCAL
 from ...ir.dialects.tt_text import FAMILIES, mirror_name
 from ...mlir import ir
 from ..errors import RunError
@@ -191,6 +191,7 @@ _LIBDEVICE: dict[str, Callable[..., Tensor]] = {
     "__nv_popcll": lambda x: FUNCTIONS["math.ctpop"](x).to(torch.int32),
     "__nv_powi": lambda x, n: torch.pow(x, n.to(x.dtype)),
     "__nv_powif": lambda x, n: torch.pow(x, n.to(x.dtype)),
+    RECIPROCAL: lambda x: _LIBDEVICE["__nv_fast_fdividef"](torch.ones_like(x), torch.where(x.abs() < 2.0**-126, x * 0, x)),
 }
 
 

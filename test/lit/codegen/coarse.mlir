@@ -47,7 +47,7 @@ func.func private @rows(%x: tensor<64x4096xbf16>, %o: tensor<64x4096xbf16>) -> t
 
 // Exact: the difference may cancel, so that the quotient's error is most of the result.
 // CHECK-LABEL: @cancels
-// CHECK: symbol = "__nv_fast_fdividef"
+// CHECK: symbol = "llvm.nvvm.rcp.approx.ftz.f"
 // CHECK-COUNT-2: math.fma
 func.func private @cancels(%x: tensor<4096xbf16>, %o: tensor<4096xbf16>) -> tensor<4096xbf16>
     attributes {fuse.kernel, fuse.dims = {d0 = "4096"}, fuse.ties = array<i64: 1>} {
@@ -192,7 +192,7 @@ func.func private @any_coarse_divisor(%x: tensor<4096xbf16>, %o: tensor<4096xbf1
 // CHECK-LABEL: @ordinary
 // CHECK: symbol = "__nv_exp2f"
 // CHECK: %[[D:.*]] = arith.minimumf
-// CHECK: symbol = "__nv_fast_fdividef"
+// CHECK: symbol = "llvm.nvvm.rcp.approx.ftz.f"
 // CHECK: math.fma
 // CHECK: math.fma
 // CHECK-NOT: tt.precise_divf
@@ -249,7 +249,7 @@ func.func private @float32_rows(%x: tensor<64x4096xf32>, %o: tensor<64x4096xf32>
 // CHECK: %[[SCALE:.*]] = arith.select
 // CHECK: %[[OVER:.*]] = arith.mulf %{{.*}}, %[[SCALE]]
 // CHECK: %[[BY:.*]] = arith.mulf %[[B]], %[[SCALE]]
-// CHECK: %[[ROUGH:.*]] = "tt.extern_elementwise"(%{{.*}}, %[[BY]]) {{.*}}symbol = "__nv_fast_fdividef"
+// CHECK: %[[ROUGH:.*]] = "tt.extern_elementwise"(%[[BY]]) {{.*}}symbol = "llvm.nvvm.rcp.approx.ftz.f"
 // CHECK: %[[GUESS:.*]] = arith.mulf %[[OVER]], %[[ROUGH]]
 // CHECK: math.fma %[[BY]], %[[GUESS]], %{{.*}}
 // CHECK: %[[RIGHT:.*]] = math.fma %{{.*}}, %[[ROUGH]], %[[GUESS]]
@@ -274,7 +274,7 @@ func.func private @any_divisor(%x: tensor<64x4096xf32>, %o: tensor<64x4096xf32>)
 // CHECK-LABEL: @moderate_divisor
 // CHECK: %[[D:.*]] = arith.addf
 // CHECK-NOT: arith.cmpf
-// CHECK: %[[ROUGH:.*]] = "tt.extern_elementwise"(%{{.*}}, %[[D]]) {{.*}}symbol = "__nv_fast_fdividef"
+// CHECK: %[[ROUGH:.*]] = "tt.extern_elementwise"(%[[D]]) {{.*}}symbol = "llvm.nvvm.rcp.approx.ftz.f"
 // CHECK: arith.mulf %{{.*}}, %[[ROUGH]]
 // CHECK: arith.cmpf one
 func.func private @moderate_divisor(%x: tensor<64x4096xf32>, %z: tensor<64x4096xf32>, %o: tensor<64x4096xf32>) -> tensor<64x4096xf32>
@@ -463,7 +463,7 @@ func.func private @gelu_in_float32(%x: tensor<64x4096xf32>, %o: tensor<64x4096xf
 // Nothing says so here.
 // CHECK-LABEL: @gelu_for_float32
 // CHECK: math.erf
-// CHECK: symbol = "__nv_fast_fdividef"
+// CHECK: symbol = "llvm.nvvm.rcp.approx.ftz.f"
 // CHECK-COUNT-2: math.fma
 func.func private @gelu_for_float32(%x: tensor<64x4096xf32>, %o: tensor<64x4096xf32>) -> tensor<64x4096xf32>
     attributes {fuse.kernel, fuse.dims = {d0 = "64", d1 = "4096"}, fuse.ties = array<i64: 1>} {

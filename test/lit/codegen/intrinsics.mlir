@@ -4,7 +4,7 @@
 // CHECK-LABEL: "tt.func"
 // CHECK: "tt.extern_elementwise"(%{{.*}}) {{.*}}symbol = "llvm.nvvm.rsqrt.approx.ftz.f"
 // CHECK: "tt.extern_elementwise"(%{{.*}}) {{.*}}symbol = "llvm.nvvm.ex2.approx.ftz.f32"
-// CHECK: "tt.extern_elementwise"(%{{.*}}, %{{.*}}) {{.*}}symbol = "llvm.nvvm.div.approx.ftz.f"
+// CHECK: "tt.extern_elementwise"(%{{.*}}) {{.*}}symbol = "llvm.nvvm.rcp.approx.ftz.f"
 // CHECK: "tt.extern_elementwise"(%{{.*}}, %{{.*}}) {{.*}}symbol = "llvm.copysign.f32"
 // CHECK: "tt.extern_elementwise"(%{{.*}}) {{.*}}symbol = "llvm.floor.f32"
 // CHECK: "tt.extern_elementwise"(%{{.*}}) {{.*}}symbol = "llvm.ceil.f32"

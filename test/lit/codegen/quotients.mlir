@@ -10,7 +10,7 @@
 // CHECK: math.fma %{{.*}}, %[[R]], %[[GUESS]] : tensor<1024xf32>
 
 // Must not fire: each element of a block has a divisor of its own, whose reciprocal is approximate.
-// CHECK: %[[ROUGH:.*]] = "tt.extern_elementwise"(%{{.*}}, %{{.*}}) {{.*}}"llvm.nvvm.div.approx.ftz.f"} : (tensor<1024xf32>, tensor<1024xf32>)
+// CHECK: %[[ROUGH:.*]] = "tt.extern_elementwise"(%{{.*}}) {{.*}}"llvm.nvvm.rcp.approx.ftz.f"} : (tensor<1024xf32>)
 // CHECK: %[[GUESS:.*]] = arith.mulf %{{.*}}, %[[ROUGH]]
 // CHECK: math.fma %{{.*}}, %[[ROUGH]], %[[GUESS]]
 module attributes {fuse.device = "cpu"} {
