@@ -55,9 +55,7 @@ _ORDINARY = 2.0**-60
 _INVERTIBLE = 2.0**-100
 
 
-def coarse_quotient(
-    builder: TileBuilder, a: ir.Value, b: ir.Value, *, is_moderate: bool = False
-) -> ir.Value:
+def coarse_quotient(builder: TileBuilder, a: ir.Value, b: ir.Value, *, is_moderate: bool = False) -> ir.Value:
     """a / b, exact to 4 units in the last place, without the branch for every element that the IEEE form has.
 
     Where one divisor serves many elements, these are multiplied by its reciprocal.  A divisor whose
@@ -124,9 +122,7 @@ def _inverse(divisor: float) -> tuple[float, float]:
     return high, float(exact - Fraction(high))
 
 
-def quotient_by_row(
-    builder: TileBuilder, a: ir.Value, b: ir.Value, *, is_moderate: bool = False
-) -> ir.Value:
+def quotient_by_row(builder: TileBuilder, a: ir.Value, b: ir.Value, *, is_moderate: bool = False) -> ir.Value:
     """a / b as IEEE has it, where one divisor serves many elements: the product with its reciprocal,
     corrected by the remainder, what the product leaves of ``a``.  Only a subnormal quotient may be off, by a
     unit in its last place.

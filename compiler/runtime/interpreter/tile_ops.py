@@ -191,7 +191,9 @@ _LIBDEVICE: dict[str, Callable[..., Tensor]] = {
     "__nv_popcll": lambda x: FUNCTIONS["math.ctpop"](x).to(torch.int32),
     "__nv_powi": lambda x, n: torch.pow(x, n.to(x.dtype)),
     "__nv_powif": lambda x, n: torch.pow(x, n.to(x.dtype)),
-    RECIPROCAL: lambda x: _LIBDEVICE["__nv_fast_fdividef"](torch.ones_like(x), torch.where(x.abs() < 2.0**-126, x * 0, x)),
+    RECIPROCAL: lambda x: _LIBDEVICE["__nv_fast_fdividef"](
+        torch.ones_like(x), torch.where(x.abs() < 2.0**-126, x * 0, x)
+    ),
 }
 
 

@@ -34,6 +34,39 @@ def test_an_assertion_is_a_kernel():
         outputs(imported, [-X])
 
 
+def test_what_all_elements_are_is_asserted_of_each():
+    """No reduction keeps the elements together; an empty tensor asserts nothing."""
+
+    def function(x):
+        aten._assert_async.msg((x >= 0).all(), "none is negative")
+        return x + 1
+
+    imported = lower(trace(function, [X]))
+    [told] = [
+        o for o in imported.module.body.operations if "device_assert" in str(o) and o.name.value != "main"
+    ]
+    assert "d1" in told.attributes["fuse.dims"]
+    assert torch.equal(outputs(imported, [X]), X + 1)
+    with pytest.raises(DeviceAssertError, match="none is negative"):
+        outputs(imported, [X - 1])
+    check(function, torch.empty(0, 3), table=TABLE)
+
+
+def test_what_is_reduced_before_other_nodes_is_asserted_at_once():
+    """Not of each element: something might be written to them in between."""
+
+    def function(x):
+        every = (x >= 0).all()
+        y = x + 1
+        aten._assert_async.msg(every, "none is negative")
+        return y
+
+    imported = lower(trace(function, [X]))
+    assert torch.equal(outputs(imported, [X]), X + 1)
+    with pytest.raises(DeviceAssertError, match="none is negative"):
+        outputs(imported, [X - 1])
+
+
 @pytest.mark.parametrize(
     "value", (torch.tensor(2.0), torch.tensor([True]), torch.tensor([[3]]), torch.tensor(float("nan")))
 )

@@ -14,14 +14,28 @@ from ...importer.values import Tensor
 
 
 def asserted(call: Call) -> None:
-    """A kernel of one ``fuse.device_assert``: the only element of ``self`` is not zero."""
-    condition = call.tensor("self")
-    if any(size.constant != 1 for size in condition.sizes):
+    """A kernel of one ``fuse.device_assert``: the only element of ``self`` is not zero, or, if that says so of
+    all elements of a tensor, each of these.  A reduction in front would keep what is computed of the tensor
+    next from kernels that divide its elements among programs.
+    """
+    condition = _of_each(call) or call.tensor("self")
+    if condition is call.tensor("self") and any(size.constant != 1 for size in condition.sizes):
         call.refuse("it asserts a tensor that may not have exactly one element")
     kernel = call.kernel([condition], [])
     x = kernel.load(condition, kernel.iterate(condition.sizes))
     kernel.assert_(kernel.truth(x), call["assert_msg"])
     call.finish(kernel, [])
+
+
+def _of_each(call: Call) -> Tensor | None:
+    """What the node in front of the assertion reduces to the condition by ``all``.  Nothing is written to it
+    in between.
+    """
+    every = call.node.args[0]
+    if every is not call.node.prev or every.target is not torch.ops.aten.all.default:
+        return None
+    of = call.resolve(every.args[0])
+    return of if isinstance(of, Tensor) else None
 
 
 @lowers("aten._assert_async.msg")
