@@ -13,12 +13,12 @@ from typing import ClassVar
 from ..base.dataclass import dataclass
 
 #: Symbols of libdevice, of f32 where they do not say otherwise.
-COPYSIGN, EXP2, FAST_DIVIDE, RSQRT, RINT, FLOOR, CEIL = (
+COPYSIGN, EXP2, FAST_DIVIDE, RSQRT, RINT, FLOOR, CEIL, TRUNC = (
     "__nv_copysignf", "__nv_exp2f", "__nv_fast_fdividef", "__nv_rsqrtf", "__nv_rintf",
-    "__nv_floorf", "__nv_ceilf",
+    "__nv_floorf", "__nv_ceilf", "__nv_truncf",
 )  # fmt: skip
-#: 1 / x in one instruction, for which libdevice has no function: within a unit in the last place; 0 of what is
-#: above 2**126, infinite for what is below 2**-126.  A quotient of 1 by ``FAST_DIVIDE`` takes two instructions.
+#: 1 / x in one instruction, for which libdevice has no function: within a unit in the last place; 0 of what
+#: is above 2**126, infinite for what is below 2**-126.  A quotient of 1 by ``FAST_DIVIDE`` takes two.
 RECIPROCAL = "llvm.nvvm.rcp.approx.ftz.f"
 #: Integer powers of f32 and f64; counts of bits in i32 and i64.
 POWERS = {"f32": "__nv_powif", "f64": "__nv_powi"}
@@ -41,6 +41,7 @@ INTRINSICS = {
     RSQRT: "llvm.nvvm.rsqrt.approx.ftz.f",
     FLOOR: "llvm.floor.f32",
     CEIL: "llvm.ceil.f32",
+    TRUNC: "llvm.trunc.f32",
 }
 
 

@@ -15,7 +15,7 @@ from ..ir.dialects import tt
 from ..mlir import ir
 from . import nvidia
 from .tile_bounds import at_least, splat_constant
-from .tile_builder import TileBuilder, ordinary_constant, shape_of
+from .tile_builder import TileBuilder, shape_of
 
 #: erf(x) = 1 - (a1 t + .. + a5 t**5) exp(-x*x), t = 1 / (1 + p x), for x >= 0: Abramowitz and Stegun, 7.1.26.
 _ERF_P = 0.3275911
@@ -198,6 +198,15 @@ def _corrections(
     guess = _times(builder, a, reciprocal)
     left = builder.elementwise("math.fma", [b, guess, _minus(builder, a)])
     return guess, builder.elementwise("math.fma", [_minus(builder, left), reciprocal, guess])
+
+
+def remainder_by_power(builder: TileBuilder, a: ir.Value, divisor: float) -> ir.Value:
+    """What a division by a power of two of at least 1, rounded to 0, leaves of a float32: exact, and in four
+    instructions, where libdevice's function has loops.  Smaller divisors would make quotients overflow.
+    """
+    whole = builder.extern(nvidia.TRUNC, [_times(builder, a, 1 / divisor)])
+    rest = builder.elementwise("math.fma", [whole, builder.fill(-divisor, a), a])
+    return builder.extern(nvidia.COPYSIGN, [rest, a])
 
 
 def square_root(builder: TileBuilder, x: ir.Value) -> ir.Value:

@@ -35,6 +35,7 @@ from .tile_math import (
     quotient_by_ordinary,
     quotient_by_row,
     quotient_of_constant,
+    remainder_by_power,
     square_root,
     tanh_beside_one,
 )
@@ -164,6 +165,13 @@ def _divf(builder: TileBuilder, op: ir.Operation, operands: Sequence[ir.Value]) 
     if divisors > 1 and (not builder.nested or elements <= _ROOMY):
         return [_quotient(builder, op, operands)]
     return [builder.elementwise("tt.precise_divf", operands)]
+
+
+def _remf(builder: TileBuilder, op: ir.Operation, operands: Sequence[ir.Value]) -> list[ir.Value]:
+    inverse = exact_inverse(operands[1])
+    if str(op.results[0].type) == "f32" and inverse is not None and 0 < inverse <= 1:
+        return [remainder_by_power(builder, operands[0], 1 / inverse)]
+    return [_function(builder, BY_OP[op.name].name, operands, op)]
 
 
 def _quotient(builder: TileBuilder, op: ir.Operation, operands: Sequence[ir.Value]) -> ir.Value:
@@ -442,6 +450,7 @@ SPECIAL: dict[str, Emitter] = {
     "arith.uitofp": _of_integer(signed=False),
     "arith.constant": _constant,
     "arith.divf": _divf,
+    "arith.remf": _remf,
     "arith.negf": _negf,
     "arith.bitcast": _bitcast,
     "arith.extf": _extf,
@@ -465,7 +474,9 @@ SPECIAL: dict[str, Emitter] = {
     "math.sincos": _sincos,
     "fuse.libm": _libm,
 }
-_TWICE = (LEGAL & SPECIAL.keys()) | (LEGAL & BY_OP.keys()) | (SPECIAL.keys() & BY_OP.keys()) - {"math.tanh"}
+#: Ops that have a short form, and else are libdevice's function.
+_EITHER = {"math.tanh", "arith.remf"}
+_TWICE = (LEGAL & SPECIAL.keys()) | (LEGAL & BY_OP.keys()) | (SPECIAL.keys() & BY_OP.keys()) - _EITHER
 assert not _TWICE, f"listed in two tables: {sorted(_TWICE)}"
 
 

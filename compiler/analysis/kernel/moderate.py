@@ -18,7 +18,7 @@ _SIZES = {"f16": (2.0**-24, 65504.0), "f8E4M3FN": (2.0**-9, 448.0), "f8E5M2": (2
 
 
 class _Sizes(NamedTuple):
-    """Bounds of the size of a number that is neither 0, infinite nor NaN.  ``positive``: it is not below 0."""
+    """Bounds of the size of a number that is neither 0, infinite nor NaN.  ``positive``: not below 0."""
 
     least: float = 0.0
     most: float = math.inf

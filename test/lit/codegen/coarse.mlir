@@ -570,3 +570,39 @@ func.func private @scalar_root(%x: tensor<4096xf32>, %n: tensor<f32>, %o: tensor
   %r = "fuse.store"(%o, %m, %true) {at = ["d0"], mode = "set"} : (tensor<4096xf32>, f32, i1) -> tensor<4096xf32>
   return %r : tensor<4096xf32>
 }
+
+// -----
+
+// What a division by a power of two leaves: exact without libdevice's loops.
+// CHECK-LABEL: @remainder_by_two
+// CHECK: arith.mulf
+// CHECK: symbol = "__nv_truncf"
+// CHECK: math.fma
+// CHECK: symbol = "__nv_copysignf"
+// CHECK-NOT: symbol = "__nv_fmodf"
+func.func private @remainder_by_two(%x: tensor<4096xf32>, %o: tensor<4096xf32>) -> tensor<4096xf32>
+    attributes {fuse.kernel, fuse.dims = {d0 = "4096"}, fuse.ties = array<i64: 1>} {
+  %true = arith.constant true
+  %zero = arith.constant 0.0 : f32
+  %two = arith.constant 2.0 : f32
+  %v = "fuse.load"(%x, %true, %zero) {at = ["d0"]} : (tensor<4096xf32>, i1, f32) -> f32
+  %q = arith.remf %v, %two : f32
+  %r = "fuse.store"(%o, %q, %true) {at = ["d0"], mode = "set"} : (tensor<4096xf32>, f32, i1) -> tensor<4096xf32>
+  return %r : tensor<4096xf32>
+}
+
+// -----
+
+// Must not fire: the quotient of the largest numbers by a half is infinite.
+// CHECK-LABEL: @remainder_by_half
+// CHECK: symbol = "__nv_fmodf"
+func.func private @remainder_by_half(%x: tensor<4096xf32>, %o: tensor<4096xf32>) -> tensor<4096xf32>
+    attributes {fuse.kernel, fuse.dims = {d0 = "4096"}, fuse.ties = array<i64: 1>} {
+  %true = arith.constant true
+  %zero = arith.constant 0.0 : f32
+  %half = arith.constant 0.5 : f32
+  %v = "fuse.load"(%x, %true, %zero) {at = ["d0"]} : (tensor<4096xf32>, i1, f32) -> f32
+  %q = arith.remf %v, %half : f32
+  %r = "fuse.store"(%o, %q, %true) {at = ["d0"], mode = "set"} : (tensor<4096xf32>, f32, i1) -> tensor<4096xf32>
+  return %r : tensor<4096xf32>
+}

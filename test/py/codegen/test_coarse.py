@@ -92,6 +92,10 @@ load b[d0] -> d
 %s = math.sqrt %d : f32
 %q = arith.divf %v, %s : f32
 store q -> o[d0]"""
+BY_POWER = """load x[d0] -> v
+%d = arith.constant DIVISOR : f32
+%q = arith.remf %v, %d : f32
+store q -> o[d0]"""
 OF_CONSTANT = """load b[d0] -> d
 %c = arith.constant NUMBER : f32
 %q = arith.divf %c, %d : f32
@@ -307,6 +311,25 @@ def test_a_constant_over_every_size(number: float) -> None:
     )
     got, exact = tiled(case, b), torch.tensor(number) / b
     torch.testing.assert_close(got, exact, rtol=0, atol=2.0**-149, equal_nan=True)
+    there = ~exact.isnan()
+    assert torch.equal(got[there].signbit(), exact[there].signbit())
+
+
+@pytest.mark.parametrize("divisor, short", [("1.0", True), ("8.0", True), ("0.5", False), ("3.0", False)])
+def test_remainders(divisor: str, short: bool) -> None:
+    """Every bit, with the signs of zeros; only what is divided by a power of two of at least 1 is short."""
+    x = torch.cat([every_size(), torch.arange(-32.0, 32.0, 0.25)])
+    case = Case(
+        {"d0": str(len(x))},
+        {"x": tensor(len(x))},
+        {"o": tensor(len(x))},
+        BY_POWER.replace("DIVISOR", divisor),
+    )
+    module = lowered(case.text(), ChooseTiling(), ApplyTiling())
+    assert ("__nv_truncf" in str(module)) == short and ("__nv_fmodf" in str(module)) != short
+    [got] = run(module, [x])
+    exact = torch.fmod(x.double(), float(divisor)).float()
+    torch.testing.assert_close(got, exact, rtol=0, atol=0, equal_nan=True)
     there = ~exact.isnan()
     assert torch.equal(got[there].signbit(), exact[there].signbit())
 

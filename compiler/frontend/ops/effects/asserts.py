@@ -14,9 +14,9 @@ from ...importer.values import Tensor
 
 
 def asserted(call: Call) -> None:
-    """A kernel of one ``fuse.device_assert``: the only element of ``self`` is not zero, or, if that says so of
-    all elements of a tensor, each of these.  A reduction in front would keep what is computed of the tensor
-    next from kernels that divide its elements among programs.
+    """A kernel of one ``fuse.device_assert``: the only element of ``self`` is not zero, or, if that says so
+    of all elements of a tensor, each of these.  A reduction in front would keep what is computed of the
+    tensor next from kernels that divide its elements among programs.
     """
     condition = _of_each(call) or call.tensor("self")
     if condition is call.tensor("self") and any(size.constant != 1 for size in condition.sizes):
