@@ -123,19 +123,24 @@ def _inverse(divisor: float) -> tuple[float, float]:
 
 
 def quotient_by_row(builder: TileBuilder, a: ir.Value, b: ir.Value, *, is_moderate: bool = False) -> ir.Value:
-    """a / b as IEEE has it, where one divisor serves many elements: the product with its reciprocal,
-    corrected by the remainder, what the product leaves of ``a``.  Only a subnormal quotient may be off, by a
-    unit in its last place.
+    """a / b where one divisor serves many elements, as ``quotient_by_constant``: the sum of the products with
+    the two parts of 1 / b.  The result is IEEE's, except for about one rounding in some millions, and for
+    quotients below 2**-100, which may be off by a unit in the last place.
 
-    A divisor near the ends of the range is scaled so that its reciprocal is accurate enough, and ``a`` is
-    scaled with it.  A moderate one (``quotient_by_moderate``) is not.
+    A divisor near the ends of the range is scaled so that both parts are accurate, and ``a`` is scaled with
+    it.  A moderate one (``quotient_by_moderate``) is not.  The first part is rounded towards 0, so that the
+    second has its sign; of a divisor that is 0 or infinite, both are its reciprocal.
     """
-    if is_moderate:
-        return _corrected(builder, a, b, builder.elementwise("tt.precise_divf", [builder.fill(1.0, b), b]))
-    scale = _divisor_scale(builder, b)
-    scaled = _times(builder, b, scale)
-    reciprocal = builder.elementwise("tt.precise_divf", [builder.fill(1.0, b), scaled])
-    return _corrected(builder, _times(builder, a, scale), scaled, reciprocal)
+    if not is_moderate:
+        scale = _divisor_scale(builder, b)
+        a, b = _times(builder, a, scale), _times(builder, b, scale)
+    reciprocal = builder.elementwise("tt.precise_divf", [builder.fill(1.0, b), b])
+    high = _times(builder, reciprocal, 1 - 2.0**-23)
+    left = builder.elementwise("math.fma", [_minus(builder, b), high, builder.fill(1.0, b)])
+    low = _times(builder, left, reciprocal)
+    finite = builder.cmpf("ord", low, low)  # infinity times 0 is NaN
+    low = builder.select(finite, low, reciprocal)
+    return builder.elementwise("math.fma", [a, high, _times(builder, a, low)])
 
 
 def quotient(builder: TileBuilder, a: ir.Value, b: ir.Value) -> ir.Value:

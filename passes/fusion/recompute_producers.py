@@ -126,11 +126,15 @@ class _Tensor:
     ending: int  #: bytes of inputs whose last use comes before the last reader
 
     def saved_bytes(self) -> int:
-        """Traffic that goes: the reads and, where nothing else needs it, the store; less the new reads."""
+        """Traffic that goes: the reads and, where nothing else needs it, the store and the producer's own
+        reads; less the new reads.
+        """
         size, new = self.graph.bytes_of(self.value), 0
         for reader in self.readers:
             there = set(self.graph.deps.nodes[reader].reads)
             new += sum(self.graph.bytes_of(v) for v in self.inputs if v not in there)
+        if not self.stored and len(self.graph.deps.nodes[self.producer].results) == 1:
+            new -= sum(map(self.graph.bytes_of, self.inputs))
         return size * (len(self.readers) + (not self.stored)) - new
 
     def gain(self, hardware: Hardware) -> float:

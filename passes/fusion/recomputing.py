@@ -7,6 +7,7 @@ from ...compiler.analysis.fusion.graph import GroupGraph
 from ...compiler.analysis.fusion.measured import Measurements, PairKeys
 from ...compiler.analysis.fusion.rules import Candidate, judge
 from ...compiler.cost.hardware import Hardware
+from ...compiler.mlir import ir
 
 
 class StorageHistory:
@@ -17,6 +18,7 @@ class StorageHistory:
         self.writers: dict[int, list[int]] = {}
         self.last: dict[int, int] = {}
         self.changing: set[int] = set()  #: storages that an extern op writes to
+        self.callers: set[int] = set()  #: storages that the caller keeps
         roots = graph.deps.roots
         for node in graph.deps.nodes:
             for value in (*node.destinations, *node.mutated):
@@ -26,14 +28,18 @@ class StorageHistory:
             for value in node.mutated:
                 self.changing.add(roots[value])
 
+        if "fuse.given" not in graph.deps.main.attributes:
+            self.callers = {n for n, v in enumerate(graph.deps.values) if isinstance(v.owner, ir.Block)}
+
     def stays(self, value: int, node: int) -> bool:
         """Whether nothing writes to the storage of a value from ``node`` on."""
         return max(self.writers.get(self.graph.deps.roots[value], ()), default=-1) < node
 
     def ending(self, values: tuple[int, ...], reader: int) -> int:
-        """Bytes of the values whose last use comes before a reader."""
-        roots = self.graph.deps.roots
-        return sum(self.graph.bytes_of(v) for v in values if self.last[roots[v]] < reader)
+        """Bytes of the values whose last use comes before a reader, and that nobody keeps."""
+        roots = [(v, self.graph.deps.roots[v]) for v in values]
+        own = [(v, root) for v, root in roots if root not in self.callers]
+        return sum(self.graph.bytes_of(v) for v, root in own if self.last[root] < reader)
 
 
 def may_merge(graph: GroupGraph, a: int, b: int, hardware: Hardware) -> bool:

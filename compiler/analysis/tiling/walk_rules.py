@@ -108,6 +108,8 @@ def several_reductions(shape: KernelShape, hardware: Hardware) -> Tile:
     # at most 8 warps while a thread holds few elements: one program loads while the other's warps meet
     warps = max(min(_WALK_WARPS, floor_power(elements // 512)), floor_power(elements // 1024), 1)
     warps = min(warps, hardware.max_warps)
+    while warps < _WIDE_WARPS and elements // (warps * hardware.warp) * shape.slots > hardware.thread_slots:
+        warps *= 2
     if looped is not None:
         return Tile((*grid(shape.parallel, 1), *axes), warps, _walk_stages(shape, elements, hardware))
     if shape.parallel:

@@ -213,16 +213,15 @@ func.func private @ordinary(%x: tensor<64x4096xf32>, %o: tensor<64x4096xf32>) ->
 
 // -----
 
-// One float32 divisor for a row: its reciprocal once, and each quotient corrected by what is left; what is not finite, or 0,
-// stays as the product.
+// One float32 divisor for a row: its reciprocal once, in two parts of one sign. Each element is multiplied by both.
 // CHECK-LABEL: @float32_rows
 // CHECK: %[[R:.*]] = "tt.precise_divf"(%{{.*}}, %{{.*}}) : (f32, f32) -> f32
-// CHECK: arith.mulf
-// CHECK: %[[GUESS:.*]] = arith.mulf
-// CHECK: %[[LEFT:.*]] = math.fma %{{.*}}, %[[GUESS]], %{{.*}}
-// CHECK: %[[TURNED:.*]] = arith.subf %{{.*}}, %[[LEFT]]
-// CHECK: %[[BETTER:.*]] = math.fma %[[TURNED]], %{{.*}}, %[[GUESS]]
-// CHECK: arith.select %{{.*}}, %[[BETTER]], %[[GUESS]]
+// CHECK: %[[HIGH:.*]] = arith.mulf %[[R]], %{{.*}} : f32
+// CHECK: %[[LEFT:.*]] = math.fma %{{.*}}, %[[HIGH]], %{{.*}} : f32
+// CHECK: arith.mulf %[[LEFT]], %[[R]] : f32
+// CHECK: arith.cmpf ord
+// CHECK: %[[LOW:.*]] = arith.mulf
+// CHECK: math.fma %{{.*}}, %{{.*}}, %[[LOW]]
 // CHECK-NOT: tt.precise_divf
 func.func private @float32_rows(%x: tensor<64x4096xf32>, %o: tensor<64x4096xf32>) -> tensor<64x4096xf32>
     attributes {fuse.kernel, fuse.dims = {d0 = "64", d1 = "4096"}, fuse.ties = array<i64: 1>} {

@@ -1,13 +1,14 @@
-// A number that divides all elements of a loop's blocks is inverted once; the quotients are corrected, as IEEE rounds them.
+// A number that divides all elements of a loop's blocks is inverted once, and each is multiplied by both parts of its inverse.
 // RUN: fuse-opt %s --default-pipeline=planned | FileCheck %s
 
 // CHECK-LABEL: "tt.func"
 // CHECK: scf.for
 // CHECK: %[[D:.*]] = "tt.precise_divf"(%{{.*}}, %{{.*}}) : (f32, f32) -> f32
-// CHECK: %[[R:.*]] = "tt.splat"(%[[D]]) : (f32) -> tensor<1024xf32>
-// CHECK: %[[GUESS:.*]] = arith.mulf %{{.*}}, %[[R]] : tensor<1024xf32>
-// CHECK: %[[LEFT:.*]] = math.fma %{{.*}}, %[[GUESS]], %{{.*}} : tensor<1024xf32>
-// CHECK: math.fma %{{.*}}, %[[R]], %[[GUESS]] : tensor<1024xf32>
+// CHECK: %[[HIGH:.*]] = arith.mulf %[[D]], %{{.*}} : f32
+// CHECK: %[[LEFT:.*]] = math.fma %{{.*}}, %[[HIGH]], %{{.*}} : f32
+// CHECK: %[[BY:.*]] = "tt.splat"(%{{.*}}) : (f32) -> tensor<1024xf32>
+// CHECK: %[[LOW:.*]] = arith.mulf %{{.*}}, %[[BY]] : tensor<1024xf32>
+// CHECK: math.fma %{{.*}}, %{{.*}}, %[[LOW]] : tensor<1024xf32>
 
 // Must not fire: each element of a block has a divisor of its own, whose reciprocal is approximate.
 // CHECK: %[[ROUGH:.*]] = "tt.extern_elementwise"(%{{.*}}) {{.*}}"llvm.nvvm.rcp.approx.ftz.f"} : (tensor<1024xf32>)

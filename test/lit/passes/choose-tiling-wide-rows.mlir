@@ -182,3 +182,40 @@ func.func private @two_sums(%x: tensor<4224x12288xbf16>, %w: tensor<12288xbf16>,
   %a = "fuse.store"(%n, %t#1, %true) {at = ["d2", "d1"], mode = "set"} : (tensor<132x12288xf32>, f32, i1) -> tensor<132x12288xf32>
   return %r, %q, %a : tensor<4224x12288xbf16>, tensor<132x12288xf32>, tensor<132x12288xf32>
 }
+
+// -----
+
+// Rows and columns of what takes many instructions: 16 warps, so that a thread has eight elements.
+// CHECK-LABEL: @rows_and_columns_of_kernels
+// CHECK-SAME: num_warps = 16
+func.func private @rows_and_columns_of_kernels(%x: tensor<4096x4096xf32>, %w: tensor<f32>, %o: tensor<4096xf32>, %p: tensor<4096xf32>)
+    -> (tensor<4096xf32>, tensor<4096xf32>)
+    attributes {fuse.kernel, fuse.dims = {d0 = "4096", d1 = "4096"}, fuse.ties = array<i64: 2, 3>} {
+  %true = arith.constant true
+  %zero = arith.constant 0.0 : f32
+  %v = "fuse.load"(%x, %true, %zero) {at = ["d0", "d1"]} : (tensor<4096x4096xf32>, i1, f32) -> f32
+  %d = "fuse.load"(%w, %true, %zero) {at = []} : (tensor<f32>, i1, f32) -> f32
+  %a0 = arith.divf %v, %d : f32
+  %e0 = math.exp %a0 : f32
+  %a1 = arith.divf %e0, %d : f32
+  %e1 = math.exp %a1 : f32
+  %a2 = arith.divf %e1, %d : f32
+  %e2 = math.exp %a2 : f32
+  %a3 = arith.divf %e2, %d : f32
+  %e3 = math.exp %a3 : f32
+  %a4 = arith.divf %e3, %d : f32
+  %e4 = math.exp %a4 : f32
+  %a5 = arith.divf %e4, %d : f32
+  %e5 = math.exp %a5 : f32
+  %a6 = arith.divf %e5, %d : f32
+  %e6 = math.exp %a6 : f32
+  %a7 = arith.divf %e6, %d : f32
+  %e7 = math.exp %a7 : f32
+  %a8 = arith.divf %e7, %d : f32
+  %e8 = math.exp %a8 : f32
+  %s = "fuse.reduce"(%e8) {kind = "sum", over = ["d1"]} : (f32) -> f32
+  %r = "fuse.store"(%o, %s, %true) {at = ["d0"], mode = "set"} : (tensor<4096xf32>, f32, i1) -> tensor<4096xf32>
+  %t = "fuse.reduce"(%e8) {kind = "sum", over = ["d0"]} : (f32) -> f32
+  %q = "fuse.store"(%p, %t, %true) {at = ["d1"], mode = "set"} : (tensor<4096xf32>, f32, i1) -> tensor<4096xf32>
+  return %r, %q : tensor<4096xf32>, tensor<4096xf32>
+}

@@ -665,3 +665,89 @@ module attributes {fuse.device = "cpu"} {
     return %out : tensor<512xf32>
   }
 }
+
+// -----
+
+// Of two tensors that the caller keeps: four reads instead of two, a write and two reads of what is made of them.
+// CHECK-LABEL: func.func @main(
+// CHECK-COUNT-2: call @gate(
+module attributes {fuse.device = "cpu"} {
+  func.func @main(%x: tensor<4096xf32>, %y: tensor<4096xf32>) -> (tensor<64xf32>, tensor<512xf32>) {
+    %o = "fuse.empty"() {syms = []} : () -> tensor<4096xf32>
+    %p = "fuse.empty"() {syms = []} : () -> tensor<64xf32>
+    %q = "fuse.empty"() {syms = []} : () -> tensor<512xf32>
+    %s = call @gate(%x, %y, %o) : (tensor<4096xf32>, tensor<4096xf32>, tensor<4096xf32>) -> tensor<4096xf32>
+    %c = call @rows(%s, %p) : (tensor<4096xf32>, tensor<64xf32>) -> tensor<64xf32>
+    %d = call @columns(%s, %q) : (tensor<4096xf32>, tensor<512xf32>) -> tensor<512xf32>
+    return %c, %d : tensor<64xf32>, tensor<512xf32>
+  }
+  func.func private @gate(%x: tensor<4096xf32>, %y: tensor<4096xf32>, %o: tensor<4096xf32>) -> tensor<4096xf32> attributes {fuse.kernel, fuse.dims = {d0 = "4096"}, fuse.ties = array<i64: 2>} {
+    %true = arith.constant true
+    %zero = arith.constant 0.0 : f32
+    %v = "fuse.load"(%x, %true, %zero) {at = ["d0"]} : (tensor<4096xf32>, i1, f32) -> f32
+    %w = "fuse.load"(%y, %true, %zero) {at = ["d0"]} : (tensor<4096xf32>, i1, f32) -> f32
+    %r = arith.mulf %v, %w : f32
+    %out = "fuse.store"(%o, %r, %true) {at = ["d0"], mode = "set"} : (tensor<4096xf32>, f32, i1) -> tensor<4096xf32>
+    return %out : tensor<4096xf32>
+  }
+  func.func private @rows(%x: tensor<4096xf32>, %o: tensor<64xf32>) -> tensor<64xf32> attributes {fuse.kernel, fuse.dims = {d0 = "64", d1 = "64"}, fuse.ties = array<i64: 1>} {
+    %true = arith.constant true
+    %zero = arith.constant 0.0 : f32
+    %v = "fuse.load"(%x, %true, %zero) {at = ["d0*64 + d1"]} : (tensor<4096xf32>, i1, f32) -> f32
+    %s = "fuse.reduce"(%v) {kind = "sum", over = ["d1"]} : (f32) -> f32
+    %out = "fuse.store"(%o, %s, %true) {at = ["d0"], mode = "set"} : (tensor<64xf32>, f32, i1) -> tensor<64xf32>
+    return %out : tensor<64xf32>
+  }
+  func.func private @columns(%x: tensor<4096xf32>, %o: tensor<512xf32>) -> tensor<512xf32> attributes {fuse.kernel, fuse.dims = {d0 = "512", d1 = "8"}, fuse.ties = array<i64: 1>} {
+    %true = arith.constant true
+    %zero = arith.constant 0.0 : f32
+    %v = "fuse.load"(%x, %true, %zero) {at = ["d0*8 + d1"]} : (tensor<4096xf32>, i1, f32) -> f32
+    %s = "fuse.reduce"(%v) {kind = "sum", over = ["d1"]} : (f32) -> f32
+    %out = "fuse.store"(%o, %s, %true) {at = ["d0"], mode = "set"} : (tensor<512xf32>, f32, i1) -> tensor<512xf32>
+    return %out : tensor<512xf32>
+  }
+}
+
+// -----
+
+// Must not fire: the caller gives them up, and two would live longer in place of one.
+// CHECK-LABEL: func.func @main(
+// CHECK-COUNT-1: call @gate(
+// CHECK-NOT: call @gate(
+// CHECK: return
+module attributes {fuse.device = "cpu"} {
+  func.func @main(%x: tensor<4096xf32>, %y: tensor<4096xf32>) -> (tensor<64xf32>, tensor<512xf32>) attributes {fuse.given} {
+    %o = "fuse.empty"() {syms = []} : () -> tensor<4096xf32>
+    %p = "fuse.empty"() {syms = []} : () -> tensor<64xf32>
+    %q = "fuse.empty"() {syms = []} : () -> tensor<512xf32>
+    %s = call @gate(%x, %y, %o) : (tensor<4096xf32>, tensor<4096xf32>, tensor<4096xf32>) -> tensor<4096xf32>
+    %c = call @rows(%s, %p) : (tensor<4096xf32>, tensor<64xf32>) -> tensor<64xf32>
+    %d = call @columns(%s, %q) : (tensor<4096xf32>, tensor<512xf32>) -> tensor<512xf32>
+    return %c, %d : tensor<64xf32>, tensor<512xf32>
+  }
+  func.func private @gate(%x: tensor<4096xf32>, %y: tensor<4096xf32>, %o: tensor<4096xf32>) -> tensor<4096xf32> attributes {fuse.kernel, fuse.dims = {d0 = "4096"}, fuse.ties = array<i64: 2>} {
+    %true = arith.constant true
+    %zero = arith.constant 0.0 : f32
+    %v = "fuse.load"(%x, %true, %zero) {at = ["d0"]} : (tensor<4096xf32>, i1, f32) -> f32
+    %w = "fuse.load"(%y, %true, %zero) {at = ["d0"]} : (tensor<4096xf32>, i1, f32) -> f32
+    %r = arith.mulf %v, %w : f32
+    %out = "fuse.store"(%o, %r, %true) {at = ["d0"], mode = "set"} : (tensor<4096xf32>, f32, i1) -> tensor<4096xf32>
+    return %out : tensor<4096xf32>
+  }
+  func.func private @rows(%x: tensor<4096xf32>, %o: tensor<64xf32>) -> tensor<64xf32> attributes {fuse.kernel, fuse.dims = {d0 = "64", d1 = "64"}, fuse.ties = array<i64: 1>} {
+    %true = arith.constant true
+    %zero = arith.constant 0.0 : f32
+    %v = "fuse.load"(%x, %true, %zero) {at = ["d0*64 + d1"]} : (tensor<4096xf32>, i1, f32) -> f32
+    %s = "fuse.reduce"(%v) {kind = "sum", over = ["d1"]} : (f32) -> f32
+    %out = "fuse.store"(%o, %s, %true) {at = ["d0"], mode = "set"} : (tensor<64xf32>, f32, i1) -> tensor<64xf32>
+    return %out : tensor<64xf32>
+  }
+  func.func private @columns(%x: tensor<4096xf32>, %o: tensor<512xf32>) -> tensor<512xf32> attributes {fuse.kernel, fuse.dims = {d0 = "512", d1 = "8"}, fuse.ties = array<i64: 1>} {
+    %true = arith.constant true
+    %zero = arith.constant 0.0 : f32
+    %v = "fuse.load"(%x, %true, %zero) {at = ["d0*8 + d1"]} : (tensor<4096xf32>, i1, f32) -> f32
+    %s = "fuse.reduce"(%v) {kind = "sum", over = ["d1"]} : (f32) -> f32
+    %out = "fuse.store"(%o, %s, %true) {at = ["d0"], mode = "set"} : (tensor<512xf32>, f32, i1) -> tensor<512xf32>
+    return %out : tensor<512xf32>
+  }
+}
