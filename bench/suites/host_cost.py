@@ -10,7 +10,7 @@ around each call cost 4 and 2 us for any backend.
 
 import statistics
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -18,6 +18,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from ...compiler.driver.hooks_guard import leave_out_hooks_guard
+from ...compiler.driver.profiler_range import leave_out_range
 from ..backends import BACKENDS, CompileReport, compile_function
 from ..driver_launch import driver_launch
 from ..session import Task, attempt
@@ -29,6 +31,8 @@ line, table = host_line, host_table
 #: Launches that a burst may issue: below the 1024 of the launch queue.
 QUEUE = 600
 BURSTS = 30
+#: What is timed beside the backends: one launch of the driver, and a call whose graph does nothing.
+WITHOUT_KERNELS = ("driver", "dynamo")
 
 
 @dataclass(frozen=True)
@@ -87,11 +91,12 @@ def run(case: Case, settings: Settings, stage: Callable[[str], None]) -> dict[st
             backends[name] = {"error": failures[-1]}
             continue
         calls[name], backends[name] = call, {"generated": report.generated}
+    calls["dynamo"], backends["dynamo"] = _dynamo_alone(function, args, expected), {"generated": None}
     launch = driver_launch(settings.device)
     if launch is not None:
         calls["driver"], backends["driver"] = launch, {"generated": None}
     stage("timing")
-    bursts = {name: max(1, QUEUE // (1 if name == "driver" else case.launches)) for name in calls}
+    bursts = {name: max(1, QUEUE // (1 if name in WITHOUT_KERNELS else case.launches)) for name in calls}
     with settings.turns.alone():
         timings = measure(calls, bursts, settings)
     for name, times in timings.items():
@@ -107,6 +112,24 @@ def _compiled(
     with torch.no_grad():
         for _ in range(3):  # a CUDA graph is recorded in the second call
             torch.testing.assert_close(call(), expected, rtol=1e-4, atol=1e-5)
+    return call
+
+
+def _dynamo_alone(function: Callable[..., Any], args: tuple[Tensor, ...], expected: Any) -> Callable[[], Any]:
+    """A call whose graph is a Python function that gives a finished result: what Dynamo's wrappers and guards
+    take of a call under ``fuse``, which leaves out the same guard and the same range.
+    """
+    results = [expected] if isinstance(expected, Tensor) else list(expected)
+
+    def nothing(gm: torch.fx.GraphModule, inputs: Sequence[Any]) -> Callable[..., Any]:
+        leave_out_range()
+        leave_out_hooks_guard()
+        return lambda *args: results
+
+    torch._dynamo.reset()
+    call = partial(torch.compile(function, backend=nothing), *args)
+    with torch.no_grad():
+        call()
     return call
 
 
