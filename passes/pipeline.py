@@ -13,6 +13,7 @@ from ..compiler.base.dataclass import dataclass
 from ..compiler.base.options import DEFAULT_ROUNDING, Collectives, Products, Rounding, UserKernels
 from .collectives.bucket_collectives import BucketCollectives
 from .collectives.overlap_collectives import OverlapCollectives
+from .fusion.fuse_components import FuseComponents
 from .fusion.fuse_horizontal import FuseHorizontal
 from .fusion.fuse_vertical import FuseVertical
 from .fusion.materialize_fusion import MaterializeFusion
@@ -248,6 +249,12 @@ RECOMPUTING = PassStage(
         ),
         PassStep(MaterializeFusion(), "merge each copy with its reader"),
         PassStep(EliminateDead(), "originals that nobody reads any more"),
+        PassStep(
+            lambda s: FuseComponents(hardware=s.hardware, fusions=s.fusions),
+            "what stayed apart for the points of a few components",
+        ),
+        PassStep(MaterializeFusion(), "merge each group once"),
+        PassStep(EliminateDead(), "results that only fused consumers read"),
     ),
 )
 #: Kernels whose members are settled, each on its own.

@@ -12,8 +12,8 @@ from ...compiler.mlir import arith, ir
 from ..analysis_manager import Analyses, AnalysisManager
 from ..base.kernels import dims_attribute, forget_tiling, kernel_body, text_list
 from ..base.program import Program
+from ..base.unrolling import unroll
 from ..kernels.simplify_dims import simplify_dims
-from ..kernels.unroll_rows import unroll
 from ..pass_base import AnalysisPass, Numerics
 
 
