@@ -38,13 +38,13 @@ _LISTED = 24
 
 _HEAD = """# Estimates beside what was measured
 Written by `python -m fuse_mlir.bench.estimates` from the records in `bench/results` and
-`bench/measured_products.py`, with the rates in `compiler/cost/gpus`. *Error* is the root mean square of the
-logarithm of estimate over measured; *bias* is its mean, negative where estimates are too short. A launch
-counts on both sides. Kernels that move bytes are estimated by their bytes alone, at `streaming.pointwise`
-or, where they reduce, at `streaming.rows`. Generated kernels of the suites `wild` and `wild2` that take at least
-4 us are those of `bench/kernel_estimates.py`, at `streaming.fused`, which fusion weighs: bytes and issue slots,
-each at the GPU's peak. Some estimates are long on purpose: of small products that the
-library keeps, and of int8 weights of few rows, which tensor cores multiply.
+`bench/measured_products.py`, with the rates in `compiler/cost/gpus`. *Error* is the root mean square of
+the logarithm of estimate over measured; *bias* is its mean, negative where estimates are too short. A
+launch counts on both sides. Kernels that move bytes are estimated by their bytes alone, at
+`streaming.pointwise` or, where they reduce, at `streaming.rows`. Generated kernels of the suites `wild`
+and `wild2` that take at least 4 us are those of `bench/kernel_estimates.py`, at `streaming.fused`, which
+fusion weighs: bytes and issue slots, each at the GPU's peak. Some estimates are long on purpose: of small
+products that the library keeps, and of int8 weights of few rows, which tensor cores multiply.
 
 | kind of kernel | GPU | records | error | bias | within 15% |
 |---|---|---|---|---|---|
@@ -53,20 +53,21 @@ library keeps, and of int8 weights of few rows, which tensor cores multiply.
 
 _MISSED = """
 ## What is missed most
-Of the generated kernels of the suites `wild` and `wild2`, those that take longest beyond their estimate, in
-microseconds (NVIDIA H200; torch 2.11.0, triton 3.6.0; 2026-11-28; `python -m fuse_mlir.bench.kernel_estimates
---jobs 16`, record `bench/results/generated-kernels.json`). Each kind that adds, looks up, scans or reduces errs by
-more than 30%, on the short side, for these reasons:
+Of the generated kernels of the suites `wild` and `wild2`, those that take longest beyond their estimate,
+in microseconds (NVIDIA H200; torch 2.11.0, triton 3.6.0; 2026-11-28; `python -m
+fuse_mlir.bench.kernel_estimates --jobs 16`, record `bench/results/generated-kernels.json`). Each kind
+that adds, looks up, scans or reduces errs by more than 30%, on the short side, for these reasons:
 
 - adds at places: nothing counts atomics, nor how many of them meet at one place;
 - looks rows up: a table counts once, while each look-up moves a sector of 32 bytes through the L2 cache;
-- reduces, scans: the issue slots of a tile's masks, addresses and exchanges are not in the count of its scalar
-  operations, and a kernel starts and ends in about 2 us.
+- reduces, scans: the issue slots of a tile's masks, addresses and exchanges are not in the count of its
+  scalar operations, and a kernel starts and ends in about 2 us.
 
-The regime that is missing is one for each of these kinds. Fitted to these kernels alone, with 0.4 of the issue slots,
-0.7 to 0.9 of the bandwidth and 3 us of each kernel's own, the errors are 41% (reduces), 45% (looks rows up), 42%
-(scans) and 75% (adds at places). Fusion compares sums of such estimates, of which the same part is missing on both
-sides; so the rates stay as they are until the suites are timed under others.
+The regime that is missing is one for each of these kinds. Fitted to these kernels alone, with 0.4 of the
+issue slots, 0.7 to 0.9 of the bandwidth and 3 us of each kernel's own, the errors are 41% (reduces), 45%
+(looks rows up), 42% (scans) and 75% (adds at places). Fusion compares sums of such estimates, of which
+the same part is missing on both sides; so the rates stay as they are until the suites are timed under
+others.
 
 | workload | kind | measured | estimate |
 |---|---|---:|---:|
