@@ -5,6 +5,7 @@ from functools import lru_cache
 from itertools import accumulate
 from typing import ClassVar
 
+from ...compiler.analysis.kernel.segments import segments_of
 from ...compiler.base.dataclass import dataclass
 from ...compiler.base.remarks import Remarks
 from ...compiler.index import Expr, Facts, FloorDiv, Mod, const, offset, parse, simplify, sym
@@ -55,7 +56,7 @@ class SimplifyDims(Pass):
     3. Two dims are merged if that adds no division to any address or index value, each reduction crosses both
        or neither, and each factor of a product has both or neither.
 
-    Does not fire on tile code, nor, but for rule 1, on a dim that a scan crosses.
+    Does not fire on tile code, nor, but for rule 1, on a dim that a scan crosses, or of rows in segments.
 
     Raises PassError on a kernel that contradicts itself: ``an access has 1 coordinates, its tensor 2 dims``,
     ``'d7' is no dim of the kernel``, ``a scan over 'd0' would have to cross 2 dims``.
@@ -87,7 +88,8 @@ class _Form:
     ``crossings``: of each reduction and scan the name, the dims, and the coordinates and index values that
     its operands are computed from.  The last are left out where no address holds a division.  ``factors``:
     the dims of each factor of a product, also those along which it is broadcast by a stride of 0.  ``rows``:
-    the dims of one point that are the rows of a ``fuse.online_dot``.
+    the dims of one point that are the rows of a ``fuse.online_dot``.  ``segmented``: the rows that are in
+    segments.
     """
 
     extents: tuple[tuple[str, Expr], ...]
@@ -97,6 +99,7 @@ class _Form:
     named: frozenset[str]
     factors: tuple[frozenset[str], ...]
     rows: frozenset[str]
+    segmented: frozenset[str]
 
     @staticmethod
     def of(kernel: ir.Operation, symbols: Facts) -> "_Form":
@@ -133,13 +136,16 @@ class _Form:
         divided = any(e.has_divisions for e in addresses)
         sources = _sources(kernel) if divided and crossings else {}
         crossed = tuple((op.name, frozenset(over(op)), _joined(op, sources)) for op in crossings)
-        dims = Kernel.of(kernel).value_dims if products else {}
+        read = Kernel.of(kernel) if products else None
+        dims = {} if read is None else read.value_dims
+        segments = None if read is None else segments_of(read)
         factors = tuple(dims.get(factor, frozenset()) for op in products for factor in op.operands)
         rows = frozenset().union(*[rows_of(op, dims) for op in products if op.name == ONLINE_DOT])
         rows = frozenset(d for d in rows if extents[d].constant == 1)
         return _Form(
-            tuple(extents.items()), known, tuple(addresses), crossed, frozenset(named), factors, rows
-        )
+            tuple(extents.items()), known, tuple(addresses), crossed, frozenset(named), factors, rows,
+            frozenset() if segments is None else frozenset({segments.rows}),
+        )  # fmt: skip
 
 
 def _sources(kernel: ir.Operation) -> dict[ir.Value, frozenset[Expr]]:
@@ -213,8 +219,9 @@ class _Dims:
         facts = self.facts(extents)
         return (_divisions(simplify(e.subs(mapping), facts), extents) for e in self.form.addresses)
 
-    def scanned(self, d: str) -> bool:
-        return any(
+    def whole(self, d: str) -> bool:
+        """Whether a dim is neither split nor merged."""
+        return d in self.image(self.form.segmented) or any(
             name == "fuse.scan" and d in self.image(crossed) for name, crossed, _ in self.form.crossings
         )
 
@@ -228,7 +235,7 @@ class _Dims:
             return False
         facts = self.facts(self.extents)
         for d, extent in self.extents.items():
-            if self.scanned(d):
+            if self.whole(d):
                 continue
             for c in self.divisors(d, facts):
                 outer = extent.over(c)
@@ -270,7 +277,7 @@ class _Dims:
         images += [self.image(dims) for dims in self.form.factors]
         for a in self.extents:
             for b in self.extents:
-                if a == b or self.extents[b].constant == 0 or self.scanned(a) or self.scanned(b):
+                if a == b or self.extents[b].constant == 0 or self.whole(a) or self.whole(b):
                     continue
                 if any((a in image) != (b in image) for image in images):
                     continue
