@@ -62,7 +62,8 @@ class ReviewLibraries(AnalysisPass):
     ``analysis`` where it stays, with the rule that decided, ``kernel_us`` and ``call_us``.
 
     A product stays a kernel, unseen, where its group has another product that reads what is made of it, or of
-    which it reads what is made: no memory lies between the two (remark ``analysis: chain``).
+    which it reads what is made: no memory lies between the two (remark ``analysis: chain``).  So do two
+    products of the same rows in segments, which were weighed together, unless their kernel spilled.
 
     Does not fire on kernels without ``fuse.instead`` (``choose-libraries{products=generated}`` writes none),
     nor where a pass has changed what the kernel computes or reads, so that no view of it is what the library
@@ -117,14 +118,12 @@ class ReviewLibraries(AnalysisPass):
     ) -> list[ir.Operation]:
         """The calls of kernels that go back."""
         reviewed = reviewed_products(program)
-        chained = _chained(program, reviewed) | _paired(reviewed)
+        chained, paired = _chained(program, reviewed), _paired(reviewed)
         found = []
         for call, (product, around) in reviewed.items():
-            nodes = tuple(node_names(call.location))
-            choice = review.of(
-                product, around, timed=timed.get(call), chained=call in chained,
-                spilled=comes_from(call, self.spilled),
-            )  # fmt: skip
+            nodes, spilled = tuple(node_names(call.location)), comes_from(call, self.spilled)
+            together = call in chained or (call in paired and not spilled)
+            choice = review.of(product, around, timed=timed.get(call), chained=together, spilled=spilled)
             name = string(program.callee(call).attributes["sym_name"])
             if not choice.generated:
                 becomes = f"goes back to the library: a kernel of its group {choice.why}"
