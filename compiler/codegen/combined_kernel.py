@@ -11,15 +11,16 @@ from collections.abc import Callable, Sequence
 
 from ..base.dataclass import dataclass
 from ..index import Expr, const, parse
+from ..ir.dialects import fuse, tt
 from ..ir.kernel import kernel_facts, named_sizes, strings
 from ..ir.tile import Tile
-from ..mlir import ir, scf
+from ..mlir import func, ir, scf
 from .indexing.tile_index import TileIndex
 from .tile_builder import TileBuilder
 from .tile_grid import program_id
 
 #: Operations of a tiled kernel that are not copied, because the combination writes its own.
-_REPLACED = ("fuse.base", "tt.get_program_id", "func.return")
+_REPLACED = (fuse.Base, tt.GetProgramId, func.ReturnOp)
 
 
 @dataclass(frozen=True)
@@ -125,8 +126,8 @@ class CombinedKernel:
                 copied[base.results[0]] = found.results[0]
         self._program_ids(form, program, copied)
         ip = ir.InsertionPoint.current
-        for op in (o.operation for o in form.kernel.regions[0].blocks[0].operations):
-            if op.name not in _REPLACED:
+        for op in form.kernel.regions[0].blocks[0].operations:
+            if not isinstance(op, _REPLACED):
                 new = op.clone(ip)
                 _rename(new, copied)
                 copied.update(zip(op.results, new.results, strict=True))
@@ -145,7 +146,7 @@ class CombinedKernel:
 
 
 def _operations(kernel: ir.Operation, name: str) -> list[ir.Operation]:
-    return [o.operation for o in kernel.regions[0].blocks[0].operations if o.operation.name == name]
+    return [o for o in kernel.regions[0].blocks[0].operations if o.name == name]
 
 
 def _rename(op: ir.Operation, copied: dict[ir.Value, ir.Value]) -> None:
@@ -156,4 +157,4 @@ def _rename(op: ir.Operation, copied: dict[ir.Value, ir.Value]) -> None:
     for region in op.regions:
         for block in region.blocks:
             for inner in block.operations:
-                _rename(inner.operation, copied)
+                _rename(inner, copied)

@@ -15,7 +15,7 @@ from ..analysis.tiling.row_start import RowStart, row_start
 from ..base.dataclass import dataclass
 from ..index import parse, sym
 from ..ir.defining import is_true
-from ..ir.dialects import tt
+from ..ir.dialects import fuse, tt
 from ..ir.kernel import ASSERTS, Kernel, string, strings
 from ..ir.layout import memory_element
 from ..ir.tile import Tile
@@ -188,8 +188,8 @@ class TileAccesses:
 
     def _guard_again(self, value: ir.Value) -> None:
         """Emits the ops that compute a guard again, for the current tiles."""
-        op = value.owner.operation
-        if not self.plan.axes[op] or op in (v.owner.operation for v in self.widened.values):
+        op = value.owner
+        if not self.plan.axes[op] or op in (v.owner for v in self.widened.values):
             return
         for operand in op.operands:
             self._guard_again(operand)
@@ -331,7 +331,7 @@ class TileAccesses:
         """
         if len(self.loops) < 2 or not self.plan.in_loop(op):
             return "normal"
-        return "first" if self.stage == self.loops[-1] or op.name == "fuse.store" else "last"
+        return "first" if self.stage == self.loops[-1] or isinstance(op, fuse.Store) else "last"
 
     def _active(self, op: ir.Operation, axes: Sequence[int] | None = None) -> ir.Value | None:
         """A mask of the lanes (along ``axes``, or all) and programs in which a store or assert happens.

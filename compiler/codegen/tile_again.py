@@ -12,6 +12,7 @@ effects, and loads of what all rows share are volatile.
 
 from collections.abc import MutableMapping
 
+from ..ir.dialects import fuse
 from ..ir.tile import Tile
 from ..mlir import ir
 from .tile_plan import KernelPlan
@@ -50,7 +51,7 @@ class ComputedAgain:
         """Whether an op loads what all rows share."""
         return (
             self._row is not None
-            and op.name == "fuse.load"
+            and isinstance(op, fuse.Load)
             and self._row in self.plan.axes[op]
             and not self.plan.in_loop(op)
         )

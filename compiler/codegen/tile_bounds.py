@@ -3,14 +3,15 @@
 import math
 
 from ..ir.dialects import tt
-from ..mlir import ir
+from ..mlir import arith, ir
+from ..mlir import math as mlir_math
 from . import nvidia
 
 #: Ops that change a tile's shape, but none of its elements.
-_SHAPES = ("tt.splat", "tt.broadcast", "tt.expand_dims", "tt.reshape")
+_SHAPES = (tt.Splat, tt.Broadcast, tt.ExpandDims, tt.Reshape)
 
 #: Conversions that keep an integer of few bits.
-_KEEP_INTEGERS = ("arith.extf", "arith.truncf", "arith.sitofp")
+_KEEP_INTEGERS = (arith.ExtFOp, arith.TruncFOp, arith.SIToFPOp)
 
 
 def at_least(value: ir.Value) -> float:
@@ -37,12 +38,12 @@ def splat_integer(value: ir.Value) -> int | None:
 
 def _splat(value: ir.Value, element: type[ir.Type]) -> ir.Attribute | None:
     """The constant of type ``element`` that a tile holds in every element."""
-    if isinstance(value.owner, ir.Block):
+    op = value.owner
+    if isinstance(op, ir.Block):
         return None
-    op = value.owner.operation
-    if op.name in _SHAPES:
+    if isinstance(op, _SHAPES):
         return _splat(op.operands[0], element)
-    if op.name != "arith.constant" or not isinstance(tt.element_of(value.type), element):
+    if not isinstance(op, arith.ConstantOp) or not isinstance(tt.element_of(value.type), element):
         return None
     attribute = op.attributes["value"]
     if isinstance(value.type, ir.RankedTensorType):
@@ -60,24 +61,24 @@ def integer_bounds(value: ir.Value) -> tuple[int, int] | None:
     exact = splat_constant(value)
     if exact is not None:
         return (int(exact), int(exact)) if exact.is_integer() else None
-    if isinstance(value.owner, ir.Block):
+    op = value.owner
+    if isinstance(op, ir.Block):
         return None
-    op = value.owner.operation
-    if op.name in (*_SHAPES, "tt.trans", *_KEEP_INTEGERS):
+    if isinstance(op, (*_SHAPES, tt.Trans, *_KEEP_INTEGERS)):
         return integer_bounds(op.operands[0])
     made = bits_made(value)
     if made is not None:
         return made[1].bounds
-    if op.name in ("arith.addi", "arith.subi", "arith.addf", "arith.subf"):
+    if isinstance(op, (arith.AddIOp, arith.SubIOp, arith.AddFOp, arith.SubFOp)):
         first, second = map(integer_bounds, op.operands)
         if first is None or second is None:
             return None
-        low, high = second if op.name in ("arith.addi", "arith.addf") else (-second[1], -second[0])
+        low, high = second if isinstance(op, (arith.AddIOp, arith.AddFOp)) else (-second[1], -second[0])
         return first[0] + low, first[1] + high
-    if op.name == "arith.andi":
+    if isinstance(op, arith.AndIOp):
         mask = splat_integer(op.operands[1])
         return None if mask is None or mask < 0 else (0, mask)
-    if op.name in ("arith.uitofp", "arith.extui") and str(tt.element_of(op.operands[0].type)) == "i8":
+    if isinstance(op, (arith.UIToFPOp, arith.ExtUIOp)) and str(tt.element_of(op.operands[0].type)) == "i8":
         return 0, 255
     return None
 
@@ -86,8 +87,8 @@ def bits_made(value: ir.Value) -> tuple[ir.Value, nvidia.BitsText] | None:
     """The tile of integers that a tile of floats is made of, and how; None where it is made otherwise, or of
     two tiles.
     """
-    op = None if isinstance(value.owner, ir.Block) else value.owner.operation
-    if op is None or op.name != "tt.elementwise_inline_asm":
+    op = None if isinstance(value.owner, ir.Block) else value.owner
+    if op is None or not isinstance(op, tt.ElementwiseInlineAsm):
         return None
     how = nvidia.bits_text(ir.StringAttr(op.attributes["asm_string"]).value)
     return None if how is None or how.less is None else (op.operands[0], how)
@@ -97,31 +98,31 @@ def _bounds(value: ir.Value) -> tuple[float, float]:
     constant = splat_constant(value)
     if constant is not None:
         return constant, constant
-    if isinstance(value.owner, ir.Block):
+    op = value.owner
+    if isinstance(op, ir.Block):
         return -math.inf, math.inf
-    op = value.owner.operation
-    if op.name in _SHAPES:
+    if isinstance(op, _SHAPES):
         return _bounds(op.operands[0])
-    if op.name in ("arith.maximumf", "arith.minimumf"):
-        pick = max if op.name == "arith.maximumf" else min
+    if isinstance(op, (arith.MaximumFOp, arith.MinimumFOp)):
+        pick = max if isinstance(op, arith.MaximumFOp) else min
         (low, high), (other_low, other_high) = map(_bounds, op.operands)
         return pick(low, other_low), pick(high, other_high)
-    if op.name in ("math.exp", "math.exp2") or _symbol(op) == nvidia.EXP2:
+    if isinstance(op, (mlir_math.ExpOp, mlir_math.Exp2Op)) or _symbol(op) == nvidia.EXP2:
         return 0.0, math.inf
-    if op.name == "arith.addf":
+    if isinstance(op, arith.AddFOp):
         (low, high), (other_low, other_high) = map(_bounds, op.operands)
         return low + other_low, high + other_high  # rounding is monotonic
-    if op.name == "math.absf":
+    if isinstance(op, mlir_math.AbsFOp):
         low, high = _bounds(op.operands[0])
         return max(low, -high, 0.0), max(-low, high)
-    if op.name in ("arith.mulf", "arith.divf", "tt.precise_divf"):
+    if isinstance(op, (arith.MulFOp, arith.DivFOp, tt.PreciseDivf)):
         by = splat_constant(op.operands[1])
         if by is not None and 0.0 < by < math.inf:
             low, high = _bounds(op.operands[0])
-            return (low * by, high * by) if op.name == "arith.mulf" else (low / by, high / by)
+            return (low * by, high * by) if isinstance(op, arith.MulFOp) else (low / by, high / by)
     return -math.inf, math.inf
 
 
 def _symbol(op: ir.Operation) -> str:
     """The libdevice function that an op calls, or an empty string."""
-    return ir.StringAttr(op.attributes["symbol"]).value if op.name == "tt.extern_elementwise" else ""
+    return ir.StringAttr(op.attributes["symbol"]).value if isinstance(op, tt.ExternElementwise) else ""

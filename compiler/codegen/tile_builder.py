@@ -398,9 +398,9 @@ class TileBuilder:
         other = None if other is None or mask is None else self.to(other, shape)
         op = tt.Load(pointer, mask, other, tt.tile_type(shape, tt.pointee_of(pointer.type)))
         if evict != "normal":
-            op.operation.attributes["evict"] = self.attribute(tt.EVICT[evict])
+            op.attributes["evict"] = self.attribute(tt.EVICT[evict])
         if volatile:
-            op.operation.attributes["isVolatile"] = ir.BoolAttr.get(True)
+            op.attributes["isVolatile"] = ir.BoolAttr.get(True)
         return op.result
 
     def store(self, pointer: ir.Value, value: ir.Value, mask: ir.Value | None, evict: str = "normal") -> None:
@@ -408,7 +408,7 @@ class TileBuilder:
         shape = shape_of(pointer)
         op = tt.Store(pointer, self.to(value, shape), None if mask is None else self.to(mask, shape))
         if evict != "normal":
-            op.operation.attributes["evict"] = self.attribute(tt.EVICT[evict])
+            op.attributes["evict"] = self.attribute(tt.EVICT[evict])
 
     # --- regions ------------------------------------------------------------------------------------------
     @contextmanager
@@ -438,5 +438,5 @@ def _constant(value: ir.Value) -> ir.Attribute | None:
     """The attribute of a scalar constant."""
     if not isinstance(value.owner, ir.Operation | ir.OpView) or isinstance(value.type, ir.RankedTensorType):
         return None
-    owner = value.owner.operation
-    return owner.attributes["value"] if owner.name == "arith.constant" else None
+    owner = value.owner
+    return owner.attributes["value"] if isinstance(owner, arith.ConstantOp) else None

@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from functools import partial
 
 from ..index import Expr, const, parse
-from ..ir.contractions import DOT, PRODUCTS
-from ..ir.dialects import tt
+from ..ir.contractions import PRODUCTS
+from ..ir.dialects import fuse, tt
 from ..ir.kernel import ASSERTS, LOOPED, REDUCTIONS, Kernel, index_check, string
 from ..ir.reductions import REDUCTION_OPS
 from ..ir.tile import Tile
-from ..mlir import ir, scf
+from ..mlir import arith, ir, scf
 from . import philox, tile_ops
 from .folds.fold import Fold, Part
 from .folds.of_op import fold_of
@@ -38,7 +38,7 @@ _LONG_LOOP = 8
 _SHORT_LOOP = 2
 #: Bits of the significands of f32 and of the types of 16 bits, the narrowest first.
 _F32_SIGNIFICAND, _SIGNIFICAND = 24, {"bf16": 8, "f16": 11}
-_READS = ("fuse.load", "fuse.index", "fuse.libm")
+_READS = (fuse.Load, fuse.Index, fuse.Libm)
 
 
 class TileKernel(TileSegments):
@@ -64,7 +64,7 @@ class TileKernel(TileSegments):
         """
         self._check_resident()
         func, block = self.kernel.func, self.kernel.func.regions[0].blocks[0]
-        old = [op.operation for op in block.operations]
+        old = list(block.operations)
         with ir.InsertionPoint.at_block_begin(block), func.location:
             marker = ir.Operation.create(
                 "arith.constant",
@@ -147,7 +147,7 @@ class TileKernel(TileSegments):
         self.stage = stage
         body = self.plan.body(stage)
         folded = [op for op in body if self.plan.is_accumulated(op)]
-        scans = [op for op in body if op.name == "fuse.scan" and axis in self.plan.over_axes(op)]
+        scans = [op for op in body if isinstance(op, fuse.Scan) and axis in self.plan.over_axes(op)]
         backwards = {ir.BoolAttr(op.attributes["reverse"]).value for op in scans}
         if len(backwards) > 1:
             raise TilingError(
@@ -168,7 +168,7 @@ class TileKernel(TileSegments):
         if mask:
             self._check_outside(stage, ranges)
         for part in ranges:
-            opaque = mask and not part.whole and all(op.name == DOT for op in folded)
+            opaque = mask and not part.whole and all(isinstance(op, fuse.Dot) for op in folded)
             stop = builder.opaque(part.stop) if opaque else part.stop
             loop = scf.ForOp(part.first, stop, one, carried)
             if self.tile.num_stages > 1:
@@ -233,7 +233,7 @@ class TileKernel(TileSegments):
         self.again.forget(self.values)
         self.builder.distinct = self.tile.again
         for op, state in zip([*folded, *scans], running, strict=True):
-            if op.name == "fuse.scan":
+            if isinstance(op, fuse.Scan):
                 self.carries[op] = state
         after: dict[ir.Operation, list[ir.Value]] = {}
         for op in body:
@@ -294,7 +294,8 @@ class TileKernel(TileSegments):
         if whole is None or len(whole) < (_SHORT_LOOP if self._counts(folded) else _LONG_LOOP):
             return None
         plain = all(
-            op in folded or op.name.partition(".")[0] in ("arith", "math") or op.name in _READS for op in body
+            op in folded or op.name.partition(".")[0] in ("arith", "math") or isinstance(op, _READS)
+            for op in body
         )
         return whole if plain and self.tile.num_stages == 1 and self.frames is None else None
 
@@ -313,7 +314,7 @@ class TileKernel(TileSegments):
     def _start(self, op: ir.Operation) -> Values:
         """The state of a fold or a scan before its loop."""
         with self._in(self._place_of(op)):
-            if op.name == "fuse.scan":
+            if isinstance(op, fuse.Scan):
                 form = running(string(op.attributes["kind"]))
                 return form.start(self.builder, op.results[0].type, self._carry_shape(op))
             elements = [tt.element_of(v.type) for v in op.operands]
@@ -364,10 +365,10 @@ class TileKernel(TileSegments):
                     self._assert(op)
                 else:
                     wide = None
-                    if op.name == "arith.extf":
+                    if isinstance(op, arith.ExtFOp):
                         rounding = self.rounding
                         wide = self._wide_row(op) or rounding.undone(op) or rounding.in_pairs(op)
-                    elif op.name == "arith.subf":
+                    elif isinstance(op, arith.SubFOp):
                         wide = self._deviation(op)
                     operands = [] if wide is not None else [self._operand(v) for v in op.operands]
                     self._set(op, [wide] if wide is not None else tile_ops.emit(self.builder, op, operands))
@@ -394,8 +395,8 @@ class TileKernel(TileSegments):
         vectors = self.index.vector_axes
         if not vectors or isinstance(op.operands[2].owner, ir.Block):
             return None
-        made, axis = op.operands[2].owner.operation, vectors[-1]
-        if made.name != "fuse.index" or len(made.operands) or self.plan.axes[op][-1] != axis:
+        made, axis = op.operands[2].owner, vectors[-1]
+        if not isinstance(made, fuse.Index) or len(made.operands) or self.plan.axes[op][-1] != axis:
             return None
         return self.index.fours(parse(string(made.attributes["expr"])), axis)
 
@@ -403,7 +404,7 @@ class TileKernel(TileSegments):
         builder = self.builder
         condition = self._operand(op.operands[0])
         active = self._active(op)
-        if op.name == "fuse.device_assert":
+        if isinstance(op, fuse.DeviceAssert):
             active = builder.both(active, self._operand(op.operands[1]))
         if active is not None:
             true = builder.constant(1, "i1")
@@ -453,7 +454,7 @@ class TileKernel(TileSegments):
 
     def _fold_of(self, op: ir.Operation) -> Fold:
         """The fold of a reduction of the ``fuse`` dialect."""
-        if op.name == "fuse.welford" and len(op.operands) == 1:
+        if isinstance(op, fuse.Welford) and len(op.operands) == 1:
             return self._welford(op.operands[0])
         return fold_of(op)
 

@@ -5,6 +5,7 @@ import math
 from ..analysis.kernel.shape import KernelShape
 from ..index import Expr, const, parse
 from ..ir.contractions import PRODUCTS
+from ..ir.dialects import fuse
 from ..ir.kernel import Kernel, string
 from ..ir.reductions import REDUCTION_OPS
 from ..ir.tile import Tile
@@ -46,7 +47,7 @@ class ReductionLanes:
         """The shape in which a ``fuse.welford`` adds up its weights: along the axes that it crosses, and
         those along which weights vary.
         """
-        if op.name != "fuse.welford" or len(op.operands) == 1:
+        if not isinstance(op, fuse.Welford) or len(op.operands) == 1:
             return ()
         varied = self.plan.value_axes.get(op.operands[1], ())
         return without_ones(self.index.shape(sorted({*self.plan.over_axes(op), *varied})))
@@ -103,10 +104,10 @@ class ReductionLanes:
         """Two facts about the index that a ``fuse.argreduce`` folds: whether it fits in 32 bits, and whether
         it grows along the loop.
         """
-        if op.name != "fuse.argreduce" or isinstance(op.operands[1].owner, ir.Block):
+        if not isinstance(op, fuse.ArgReduce) or isinstance(op.operands[1].owner, ir.Block):
             return False, False
-        made = op.operands[1].owner.operation
-        if made.name != "fuse.index" or len(made.operands):
+        made = op.operands[1].owner
+        if not isinstance(made, fuse.Index) or len(made.operands):
             return False, False
         e = self.index.lowered(parse(string(made.attributes["expr"])))
         axis = self.tile.looped

@@ -11,7 +11,7 @@ from dataclasses import field
 
 from ..base.dataclass import dataclass
 from ..ir.defining import is_true
-from ..ir.dialects import tt
+from ..ir.dialects import fuse, tt
 from ..ir.kernel import ASSERTS
 from ..mlir import ir
 from .tile_builder import Shape, TileBuilder, is_float, shape_of
@@ -75,7 +75,7 @@ _GUARDS = {"fuse.load": (3, 1), "fuse.store": (3, 2)}
 
 def message_of(op: ir.Operation) -> ir.Attribute:
     """What an assertion of a scalar kernel says."""
-    return op.attributes["message" if op.name == "fuse.device_assert" else "msg"]
+    return op.attributes["message" if isinstance(op, fuse.DeviceAssert) else "msg"]
 
 
 @dataclass

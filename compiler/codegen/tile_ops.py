@@ -381,10 +381,10 @@ def _as_integer(builder: TileBuilder, flag: ir.Value, like: ir.Value) -> ir.Valu
 
 
 def _erf(builder: TileBuilder, op: ir.Operation, operands: Sequence[ir.Value]) -> list[ir.Value]:
-    users = [use.owner.operation for use in op.results[0].uses]
+    users = [use.owner for use in op.results[0].uses]
     beside_one = op.results[0] in builder.beside_one
     if beside_one and all(
-        u.name in ("arith.addf", "arith.subf") and u.results[0] in builder.coarse for u in users
+        isinstance(u, (arith.AddFOp, arith.SubFOp)) and u.results[0] in builder.coarse for u in users
     ):
         return [coarse_erf(builder, operands[0])]
     return [erf(builder, operands[0], beside_one)]

@@ -4,6 +4,7 @@ Reads IR and changes nothing.
 
 from collections.abc import Collection, Sequence
 
+from ..ir.dialects import fuse
 from ..ir.kernel import ASSERTS, REDUCTIONS, Kernel, over
 from ..ir.tile import Tile
 from ..mlir import func, ir
@@ -29,11 +30,8 @@ class KernelPlan:
 
     def __init__(self, kernel: Kernel, tile: Tile) -> None:
         self.kernel, self.tile = kernel, tile
-        self.ops = [
-            op.operation
-            for op in kernel.func.regions[0].blocks[0].operations
-            if not isinstance(op, func.ReturnOp)
-        ]
+        body = kernel.func.regions[0].blocks[0].operations
+        self.ops = [op for op in body if not isinstance(op, func.ReturnOp)]
         self.axes: dict[ir.Operation, tuple[int, ...]] = {}
         self.value_axes: dict[ir.Value, tuple[int, ...]] = {}
         self.stage: dict[ir.Operation, int] = {}
@@ -87,10 +85,10 @@ class KernelPlan:
                     owner = operand.owner
                     if (
                         not isinstance(owner, ir.Block)
-                        and self.in_loop(owner.operation)
-                        and not self.is_accumulated(owner.operation)
+                        and self.in_loop(owner)
+                        and not self.is_accumulated(owner)
                     ):
-                        needed.add(owner.operation)
+                        needed.add(owner)
         return [op for op in self.ops if op in needed]
 
     def common(self, again: Collection[ir.Operation] = ()) -> set[ir.Operation]:
@@ -102,7 +100,7 @@ class KernelPlan:
         kept = {op for argument in written for op in self._loads_of(argument)}
         found = set[ir.Operation]()
         for op in self.ops:
-            made = all(isinstance(v.owner, ir.Block) or v.owner.operation in found for v in op.operands)
+            made = all(isinstance(v.owner, ir.Block) or v.owner in found for v in op.operands)
             if (
                 op not in again
                 and made
@@ -131,7 +129,7 @@ class KernelPlan:
         all of ``axes``.  False where an op over fewer axes stores it, reduces it or uses it as an index.
         """
         for use in (use for result in op.results for use in result.uses):
-            user = use.owner.operation
+            user = use.owner
             if set(axes) <= set(self.axes.get(user, ())):
                 continue
             if not (user.name.startswith(("arith.", "math.")) and self.meets_only(user, axes)):
@@ -141,7 +139,7 @@ class KernelPlan:
     # --- construction -------------------------------------------------------------------------------------
     def _read(self, op: ir.Operation) -> None:
         dims = set(self.kernel.op_dims[op])
-        crosses = op.name in REDUCTIONS or op.name == "fuse.scan"
+        crosses = op.name in REDUCTIONS or isinstance(op, fuse.Scan)
         if crosses:
             dims.update(over(op))
         self.axes[op] = tuple(sorted({self.tile.axis_of(d) for d in dims}))
@@ -167,7 +165,7 @@ class KernelPlan:
                     f"{op.name} crosses {sorted(crossed)}, which is a part of the axis of {list(axis.dims)}",
                     op.location,
                 )
-        if op.name == "fuse.scan" and tuple(self.tile.axes[self.over_axes(op)[0]].dims) != over(op):
+        if isinstance(op, fuse.Scan) and tuple(self.tile.axes[self.over_axes(op)[0]].dims) != over(op):
             raise TilingError(
                 f"fuse.scan needs an axis of its own, got {list(self.tile.axes[self.over_axes(op)[0]].dims)}",
                 op.location,
@@ -187,7 +185,7 @@ class KernelPlan:
         limits = {a.op: written[a.argument] for a in self.kernel.loads if a.argument in written}
         for op in reversed(self.ops):
             tile = [i for i in self.axes[op] if self.tile.axes[i].block > 1]
-            users = [use.owner.operation for result in op.results for use in result.uses]
+            users = [use.owner for result in op.results for use in result.uses]
             if len(tile) > 1 and users and not self.in_loop(op) and op.name not in (*STORES, *ASSERTS):
                 used = min(self.stage.get(user, self.last) for user in users)
                 self.stage[op] = min(used, limits.get(op, used))
@@ -214,7 +212,7 @@ class KernelPlan:
         axes: set[int] = set()
         for later in self.ops:
             if later in reached or any(
-                not isinstance(v.owner, ir.Block) and v.owner.operation in reached for v in later.operands
+                not isinstance(v.owner, ir.Block) and v.owner in reached for v in later.operands
             ):
                 reached.add(later)
                 axes.update(self.axes[later])

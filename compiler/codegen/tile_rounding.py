@@ -21,17 +21,25 @@ from collections.abc import Callable
 from ..ir.defining import defining_op
 from ..ir.dialects import fuse
 from ..mlir import arith, ir
+from ..mlir import math as mlir_math
 from .tile_builder import TileBuilder, bits_of, shape_of
 
 #: Types in which a number that is too large becomes an infinity, so that rounding keeps the order of all
 #: numbers.
 _NARROW = ("bf16", "f16")
 #: Ops that the compiler can do on pairs of 16-bit numbers.
-_ARITHMETIC = ("arith.mulf", "arith.addf", "arith.subf")
+_ARITHMETIC = (arith.MulFOp, arith.AddFOp, arith.SubFOp)
 #: Ops whose result is one of their operands, except for its sign.
-_CHOOSE = ("arith.maximumf", "arith.minimumf", "arith.maxnumf", "arith.minnumf", "arith.negf", "math.absf")
+_CHOOSE = (
+    arith.MaximumFOp,
+    arith.MinimumFOp,
+    arith.MaxNumFOp,
+    arith.MinNumFOp,
+    arith.NegFOp,
+    mlir_math.AbsFOp,
+)
 #: Ops through which a number of a narrow type stays one, whether it is held in a narrow or a wide type.
-_STAY_NARROW = (*_CHOOSE, "arith.select", "arith.truncf", "arith.extf")
+_STAY_NARROW = (*_CHOOSE, arith.SelectOp, arith.TruncFOp, arith.ExtFOp)
 
 
 class Rounding:
@@ -81,7 +89,7 @@ class Rounding:
         if not all(isinstance(use.owner, arith.ExtFOp) for use in rounding.results[0].uses):
             return None
         if self._packed(rounding, op.operands[0].type) or any(
-            _is_rounded(use.owner.operation) for use in op.results[0].uses
+            _is_rounded(use.owner) for use in op.results[0].uses
         ):
             return None
         value = self.tile(rounding.operands[0])
@@ -96,7 +104,7 @@ class Rounding:
             return False
         if defining_op(source, arith.MulFOp, arith.AddFOp, arith.SubFOp) is None:
             return True
-        return all(self.is_exact(operand, narrow) for operand in source.owner.operation.operands)
+        return all(self.is_exact(operand, narrow) for operand in source.owner.operands)
 
     def _packed_next(self, value: ir.Value, narrow: ir.Type) -> bool:
         """Whether a value, perhaps after a selection, is an operand of a sum or product that is rounded and
@@ -104,35 +112,35 @@ class Rounding:
         """
 
         def packs(user: ir.Operation) -> bool:
-            if user.name in _STAY_NARROW:
+            if isinstance(user, _STAY_NARROW):
                 return self._packed_next(user.results[0], narrow)
             return _is_rounded(user) and all(self.is_exact(operand, narrow) for operand in user.operands)
 
-        return any(packs(use.owner.operation) for use in value.uses)
+        return any(packs(use.owner) for use in value.uses)
 
     def _rounded_again(self, value: ir.Value, narrow: ir.Type) -> bool:
         """Whether every use of a value ends in a rounding to ``narrow``, with at most selections in between
         whose other operands are numbers of this type.
         """
         uses = list(value.uses)
-        return bool(uses) and all(self._keeps(use.owner.operation, value, narrow) for use in uses)
+        return bool(uses) and all(self._keeps(use.owner, value, narrow) for use in uses)
 
     def _keeps(self, user: ir.Operation, value: ir.Value, narrow: ir.Type) -> bool:
-        if user.name == "arith.truncf":
+        if isinstance(user, arith.TruncFOp):
             return user.results[0].type == narrow
         others = [operand for operand in user.operands if operand != value]
-        chosen = user.name in _CHOOSE and all(self.is_exact(other, narrow) for other in others)
+        chosen = isinstance(user, _CHOOSE) and all(self.is_exact(other, narrow) for other in others)
         return chosen and self._rounded_again(user.results[0], narrow)
 
     def _wide(self, value: ir.Value, wide: ir.Type) -> ir.Value | None:
-        if isinstance(value.owner, ir.Block):
+        op = value.owner
+        if isinstance(op, ir.Block):
             return None
-        op = value.owner.operation
-        if op.name == "arith.truncf":
+        if isinstance(op, arith.TruncFOp):
             source = op.operands[0]
             exact = source.type == wide and self.is_exact(source, value.type)
             return self.tile(source) if exact else None
-        if op.name != "arith.select":
+        if not isinstance(op, arith.SelectOp):
             return None
         sides = [self._wide(side, wide) for side in list(op.operands)[1:]]
         if all(tile is None for tile in sides):
@@ -154,24 +162,26 @@ class Rounding:
         return self._exact[key]
 
     def _is_exact(self, value: ir.Value, narrow: ir.Type) -> bool:
-        if isinstance(value.owner, ir.Block):
+        op = value.owner
+        if isinstance(op, ir.Block):
             return False
-        op = value.owner.operation
-        if op.name == "arith.extf":
+        if isinstance(op, arith.ExtFOp):
             return op.operands[0].type == narrow
-        if op.name == "arith.constant":
+        if isinstance(op, arith.ConstantOp):
             return _holds(str(narrow), ir.FloatAttr(op.attributes["value"]).value)
         operands = list(op.operands)
-        if op.name == "arith.select":
+        if isinstance(op, arith.SelectOp):
             operands = operands[1:]
-        elif op.name not in _CHOOSE:
+        elif not isinstance(op, _CHOOSE):
             return False
         return all(self.is_exact(operand, narrow) for operand in operands)
 
 
 def _is_rounded(op: ir.Operation) -> bool:
     """Whether an op is a sum or product that is rounded next."""
-    return op.name in _ARITHMETIC and any(isinstance(use.owner, arith.TruncFOp) for use in op.results[0].uses)
+    return isinstance(op, _ARITHMETIC) and any(
+        isinstance(use.owner, arith.TruncFOp) for use in op.results[0].uses
+    )
 
 
 def _holds(narrow: str, number: float) -> bool:

@@ -96,7 +96,7 @@ def _give_row(func: ir.Operation, products: list[ir.Operation]) -> None:
         if not side
     ]
     dim = f"d{1 + max(natural(d)[1] for d in kernel.dims)}"
-    for load in nearest(rows, "fuse.load"):
+    for load in nearest(rows, fuse.Load):
         move_along(load, dim)
     if rows:
         func.attributes["fuse.dims"] = dims_attribute({**kernel.dims, dim: const(1)})

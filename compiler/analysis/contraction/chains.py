@@ -225,19 +225,19 @@ def _step(
         if value in narrow and not _has_few(narrow[value]):
             makers[value] = narrow[value]
         elif around.is_scalar(value) and len(between) < most:
-            between[value] = value.owner.operation
-            pending += [root_of(v) for v in around.read_by(value.owner.operation)]
+            between[value] = value.owner
+            pending += [root_of(v) for v in around.read_by(value.owner)]
         else:
             outer.add(value)
     if any(not _fits(maker, product) for maker in makers.values()):
         return None
     inner = _made_of(makers, between, around)
-    inside = {product.result.owner.operation, *(between[v] for v in inner if v in between)}
+    inside = {product.result.owner, *(between[v] for v in inner if v in between)}
     others = {user for value in inner for user in users_of(value)} - inside
     if not makers or not all(reduced and around.absorbs(user) and around.reduces(user) for user in others):
         return None
     reduces = any(around.reduces(between[v]) for v in inner if v in between)
-    read = {root_of(v) for op in inside - {product.result.owner.operation} for v in around.read_by(op)}
+    read = {root_of(v) for op in inside - {product.result.owner} for v in around.read_by(op)}
     slots = sum(around.slots(op) * around.elements_of(v) for v, op in between.items() if v in inner)
     return ChainStep(tuple(makers.values()), frozenset(inner), frozenset(read - inner), reduces, slots)
 

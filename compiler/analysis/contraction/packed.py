@@ -52,10 +52,10 @@ def made_of(
         elif isinstance(made.owner, ir.Block) or len(seen) > _MOST_VALUES:
             return None
         elif isinstance(made.owner, fuse.Index):
-            if len(made.owner.operation.operands):
+            if len(made.owner.operands):
                 return None
-        elif made.owner.operation.name.startswith("arith."):
-            pending += made.owner.operation.operands
+        elif made.owner.name.startswith("arith."):
+            pending += made.owner.operands
         else:
             return None
     packed = [a for a in found if str(a.op.results[0].type) in MOST_PARTS and not len(a.indices)]

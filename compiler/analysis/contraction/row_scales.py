@@ -4,10 +4,11 @@ is ``s[m] * sum(x[m, k] * w[k, n])``."""
 from collections.abc import Mapping
 
 from ...base.dataclass import dataclass
+from ...ir.dialects import fuse
 from ...ir.kernel import is_kernel, is_tiled, kernel_dims, string, strings
 from ...ir.layout import TensorSpec
 from ...ir.storage import callee_name
-from ...mlir import ir
+from ...mlir import arith, func, ir
 from ..kernel.plain import FLOAT_CASTS, is_plain, widened
 
 
@@ -35,8 +36,8 @@ def scaled_rows(value: ir.Value, functions: Mapping[str, ir.Operation]) -> Scale
         kernel = _maker(value, functions)
         if kernel is None:
             break
-        call = value.owner.operation
-        if call.name == "fuse.view":
+        call = value.owner
+        if isinstance(call, fuse.View):
             seen, source = TensorSpec.of(value.type), TensorSpec.of(call.operands[0].type)
             if not (seen.is_contiguous and source.is_contiguous and source.sizes[-1] == width):
                 break
@@ -63,12 +64,12 @@ def scaled_rows(value: ir.Value, functions: Mapping[str, ir.Operation]) -> Scale
 
 def _maker(value: ir.Value, functions: Mapping[str, ir.Operation]) -> ir.Operation | None:
     """The view, or the scalar kernel with one result, that makes a value."""
-    if isinstance(value.owner, ir.Block):
+    op = value.owner
+    if isinstance(op, ir.Block):
         return None
-    op = value.owner.operation
-    if op.name == "fuse.view":
+    if isinstance(op, fuse.View):
         return op
-    if op.name != "func.call" or len(op.results) != 1:
+    if not isinstance(op, func.CallOp) or len(op.results) != 1:
         return None
     kernel = functions[callee_name(op)]
     return kernel if is_kernel(kernel) and not is_tiled(kernel) else None
@@ -77,10 +78,10 @@ def _maker(value: ir.Value, functions: Mapping[str, ir.Operation]) -> ir.Operati
 def _factors(kernel: ir.Operation) -> tuple[list[int], list[int], list[int]] | None:
     """The arguments whose elements a kernel multiplies: element by element, by rows, and by places in a row;
     None where it does anything else."""
-    body = [op.operation for op in kernel.regions[0].blocks[0].operations]
-    known = ("arith.constant", "arith.mulf", "fuse.load", "fuse.store", "func.return", *FLOAT_CASTS)
-    stores = [op for op in body if op.name == "fuse.store"]
-    if any(op.name not in known for op in body) or len(stores) != 1:
+    body = list(kernel.regions[0].blocks[0].operations)
+    known = (arith.ConstantOp, arith.MulFOp, fuse.Load, fuse.Store, func.ReturnOp, *FLOAT_CASTS)
+    stores = [op for op in body if isinstance(op, fuse.Store)]
+    if not all(isinstance(op, known) for op in body) or len(stores) != 1:
         return None
     [store] = stores
     if not is_plain(kernel, store) or string(store.attributes["mode"]) != "set":
@@ -91,13 +92,12 @@ def _factors(kernel: ir.Operation) -> tuple[list[int], list[int], list[int]] | N
         op = pending.pop().owner
         if isinstance(op, ir.Block):
             return None
-        op = op.operation
-        if op.name == "fuse.load":
+        if isinstance(op, fuse.Load):
             kind = _kind(kernel, op, strings(store.attributes["at"]))
             if kind is None:
                 return None
             found[kind].append(ir.BlockArgument(op.operands[0]).arg_number)
-        elif op.name == "arith.constant":
+        elif isinstance(op, arith.ConstantOp):
             return None
         else:
             pending += list(op.operands)

@@ -101,9 +101,9 @@ class Surroundings:
         kernel; or one that reads nothing and costs little (``duplicate-cheap``).
         """
         root = root_of(value)
-        if isinstance(root.owner, ir.Block) or not self._is_pointwise(root.owner.operation):
+        if isinstance(root.owner, ir.Block) or not self._is_pointwise(root.owner):
             return None
-        made = root.owner.operation
+        made = root.owner
         read = self.read_by(made)
         alone = len(list(users_of(root))) == 1 or not (read or self.slots(made) > _CASTS)
         return made if alone and not any(map(self._of_product, read)) else None
@@ -240,14 +240,14 @@ class Surroundings:
     def _is_reduced(self, value: ir.Value) -> bool:
         """Whether a kernel that is not one with the product makes a value."""
         made = root_of(value).owner
-        return not isinstance(made, ir.Block) and self._is_kernel(made.operation)
+        return not isinstance(made, ir.Block) and self._is_kernel(made)
 
     def _of_product(self, value: ir.Value) -> bool:
         """Whether a kernel with a product makes a value, or pointwise kernels behind it do."""
         root = root_of(value)
-        if isinstance(root.owner, ir.Block) or not self._is_kernel(root.owner.operation):
+        if isinstance(root.owner, ir.Block) or not self._is_kernel(root.owner):
             return False
-        made = root.owner.operation
+        made = root.owner
         if self.multiplies(made):
             return True
         alone = self._is_pointwise(made) and len(list(users_of(root))) == 1
@@ -272,9 +272,9 @@ class Surroundings:
     def is_scalar(self, value: ir.Value) -> bool:
         """Whether a kernel makes a value that is not tile code yet."""
         made = value.owner
-        if isinstance(made, ir.Block) or not self._is_kernel(made.operation):
+        if isinstance(made, ir.Block) or not self._is_kernel(made):
             return False
-        return not is_tiled(self.functions[callee_name(made.operation)])
+        return not is_tiled(self.functions[callee_name(made)])
 
     def slots(self, call: ir.Operation) -> int:
         """Issue slots of the kernel that a call runs, for each of its points."""
@@ -325,15 +325,15 @@ class GroupSurroundings(Surroundings):
 
     def maker(self, value: ir.Value) -> ir.Operation | None:
         root = root_of(value)
-        if isinstance(root.owner, ir.Block) or not self.joins(root.owner.operation):
+        if isinstance(root.owner, ir.Block) or not self.joins(root.owner):
             return None
-        made = root.owner.operation
+        made = root.owner
         return None if self.multiplies(made) or any(map(self._of_product, self.read_by(made))) else made
 
     def _of_product(self, value: ir.Value) -> bool:
         root = root_of(value)
         if root not in self._products:
-            made = None if isinstance(root.owner, ir.Block) else root.owner.operation
+            made = None if isinstance(root.owner, ir.Block) else root.owner
             held = made is not None and self.joins(made)
             self._products[root] = held and (
                 self.multiplies(made) or any(map(self._of_product, self.read_by(made)))

@@ -4,8 +4,9 @@ from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 
 from ...base.dataclass import dataclass
-from ...ir.contractions import ACCUMULATORS, DOT, ONLINE_DOT, PRODUCTS
+from ...ir.contractions import ACCUMULATORS, PRODUCTS
 from ...ir.defining import defining_op
+from ...ir.dialects import fuse
 from ...ir.kernel import Access, over
 from ...mlir import arith, ir
 from ..kernel.shape import KernelShape
@@ -68,7 +69,7 @@ def reason_to_sum(shape: KernelShape, op: ir.Operation) -> Summed | None:
     """Why a ``fuse.dot`` is no product of tiles; None where it is one.  A product of few columns is one where
     it ends a chain: the tile that it reads is another product's result.
     """
-    if op.name == ONLINE_DOT:  # ``derive-cascades`` makes it of tiles only
+    if isinstance(op, fuse.OnlineDot):  # ``derive-cascades`` makes it of tiles only
         return None
     rows, columns = (shape.points(tuple(side)) for side in sides_of(shape, op))
     of_tiles = _scores(shape) or alone(shape) or _ends_chain(shape, op, rows, columns)
@@ -122,7 +123,8 @@ def is_of_few_rows(shape: KernelShape, op: ir.Operation) -> bool:
     """Whether a product has no more rows or columns than tensor cores multiply by weights that are made of
     bytes."""
     return (
-        op.name == DOT and min(shape.points(tuple(side)) for side in sides_of(shape, op)) in _ROWS_OF_PACKED
+        isinstance(op, fuse.Dot)
+        and min(shape.points(tuple(side)) for side in sides_of(shape, op)) in _ROWS_OF_PACKED
     )
 
 
@@ -158,7 +160,7 @@ def _groups(shape: KernelShape, op: ir.Operation) -> frozenset[str]:
 def _narrowest_load(shape: KernelShape, op: ir.Operation) -> int:
     """Bytes of the narrowest element that the factors of a product are made of; 8 where none is loaded."""
     loads = {a.op: shape.element_bytes(a) for a in shape.kernel.loads}
-    return min((loads[made] for made in nearest(op.operands, "fuse.load")), default=8)
+    return min((loads[made] for made in nearest(op.operands, fuse.Load)), default=8)
 
 
 def sides_of(shape: KernelShape, op: ir.Operation) -> tuple[frozenset[str], frozenset[str]]:
@@ -188,7 +190,7 @@ def _scores(shape: KernelShape) -> bool:
     """Whether the products of a kernel end in a softmax whose exponentials are multiplied: bytes of keys
     bound them where there are few rows.
     """
-    return any(op.name == ONLINE_DOT for op in shape.kernel.products)
+    return any(isinstance(op, fuse.OnlineDot) for op in shape.kernel.products)
 
 
 def _ends_chain(shape: KernelShape, op: ir.Operation, rows: int, columns: int) -> bool:
@@ -201,20 +203,19 @@ def _ends_chain(shape: KernelShape, op: ir.Operation, rows: int, columns: int) -
 
 def _of_tiles(shape: KernelShape, value: ir.Value) -> bool:
     """Whether a value is made of results of products, all of them products of tiles."""
-    products = nearest([value], DOT)
+    products = nearest([value], fuse.Dot)
     return bool(products) and all(reason_to_sum(shape, op) is None for op in products)
 
 
-def nearest(values: Iterable[ir.Value], name: str) -> list[ir.Operation]:
-    """The ops of a name that values are made of, without those that such ops are made of."""
+def nearest(values: Iterable[ir.Value], kind: type[ir.OpView]) -> list[ir.Operation]:
+    """The ops of a class that values are made of, without those that such ops are made of."""
     found, seen, pending = list[ir.Operation](), set[ir.Operation](), [*values]
     while pending:
-        owner = pending.pop().owner
-        if isinstance(owner, ir.Block) or owner.operation in seen:
+        made = pending.pop().owner
+        if isinstance(made, ir.Block) or made in seen:
             continue
-        made = owner.operation
         seen.add(made)
-        if made.name == name:
+        if isinstance(made, kind):
             found.append(made)
         else:
             pending += made.operands

@@ -110,7 +110,7 @@ class Summary:
         segments = segments_of(kernel)
         kernel = kernel if segments is None else in_segments(kernel)
         body = list(kernel.func.regions[0].blocks[0].operations)
-        returned = {value: i for i, value in enumerate(body[-1].operation.operands)}
+        returned = {value: i for i, value in enumerate(body[-1].operands)}
         made = {a.op.results[0] for a in kernel.stores}
         for a in reversed(kernel.stores):  # what a later store goes on with is returned as that one's result
             if a.op.operands[0] in made and a.op.results[0] in returned:
@@ -146,7 +146,7 @@ class Summary:
             )
             for op in (*kernel.reductions, *kernel.scans)
         )
-        names = [op.operation.name for op in body]
+        names = [op.name for op in body]
         return _summary(
             extents=tuple(kernel.dims.items()),
             symbols=tuple(sorted(kernel.symbols)),

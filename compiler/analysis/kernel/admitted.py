@@ -16,6 +16,7 @@ from ...index import Expr
 from ...ir.defining import defining_op
 from ...ir.dialects import fuse
 from ...mlir import arith, ir
+from ...mlir import math as mlir_math
 from .conditions import bounds_where
 
 
@@ -56,20 +57,20 @@ def nonzero(value: ir.Value) -> Admitted:
     """Where a factor of a product is not 0 because of a comparison of indices: a masked gradient, or a
     probability ``exp(x - m) / l`` of masked scores x.  What it is multiplied by is taken to be finite.
     """
-    op = None if isinstance(value.owner, ir.Block) else value.owner.operation
-    if op is None:
+    op = value.owner
+    if isinstance(op, ir.Block):
         return NOTHING_MASKED
-    if op.name in ("arith.mulf", "math.fma"):
+    if isinstance(op, (arith.MulFOp, mlir_math.FmaOp)):
         found = next((f for v in list(op.operands)[:2] if (f := nonzero(v)).bounds), NOTHING_MASKED)
-        return found if op.name == "arith.mulf" else both(found, nonzero(op.operands[2]))
-    if op.name in ("arith.addf", "arith.subf"):
+        return found if isinstance(op, arith.MulFOp) else both(found, nonzero(op.operands[2]))
+    if isinstance(op, (arith.AddFOp, arith.SubFOp)):
         return both(*map(nonzero, op.operands))
-    if op.name in ("arith.divf", "arith.negf", "arith.truncf", "arith.extf"):
+    if isinstance(op, (arith.DivFOp, arith.NegFOp, arith.TruncFOp, arith.ExtFOp)):
         return nonzero(op.operands[0])
-    if op.name in ("math.exp", "math.exp2"):
+    if isinstance(op, (mlir_math.ExpOp, mlir_math.Exp2Op)):
         shifted = _unshifted(op.operands[0])
         return NOTHING_MASKED if shifted is None else replace(admitted(shifted), divided=True)
-    if op.name != "arith.select":
+    if not isinstance(op, arith.SelectOp):
         return NOTHING_MASKED
     zeros = [_number(v) == 0 for v in list(op.operands)[1:]]
     if zeros[0] == zeros[1]:
@@ -155,21 +156,19 @@ class _Masks:
         """
         bounds, whole = bounds_where(op.operands[0], kept == 1, self.numbers)
         self.bounds += bounds
-        same = [use.owner.operation for use in op.operands[0].uses if use.operand_number == 0]
-        self.choices += [(each, kept) for each in same if each.name == "arith.select"]
+        same = [use.owner for use in op.operands[0].uses if use.operand_number == 0]
+        self.choices += [(each, kept) for each in same if isinstance(each, arith.SelectOp)]
         self.complete = self.complete and whole
 
     def read(self, value: ir.Value) -> None:
         """Adds what masks a value.  A sum is -inf where a term is; a rounding keeps -inf."""
-        if isinstance(value.owner, ir.Block):
-            return
-        op = value.owner.operation
-        if op.name == "arith.addf":
+        op = value.owner
+        if isinstance(op, arith.AddFOp):
             for term in op.operands:
                 self.read(term)
-        elif op.name in ("arith.extf", "arith.truncf"):
+        elif isinstance(op, (arith.ExtFOp, arith.TruncFOp)):
             self.read(op.operands[0])
-        elif op.name == "arith.select":
+        elif isinstance(op, arith.SelectOp):
             masked = [_number(v) == -math.inf for v in list(op.operands)[1:]]
             if masked[0] != masked[1] and op not in self.seen:
                 self.seen.add(op)
@@ -184,11 +183,10 @@ def _is_score(value: ir.Value) -> bool:
     """
     pending, seen = [value], set[ir.Operation]()
     while pending:
-        owner = pending.pop().owner
-        if isinstance(owner, ir.Block | fuse.Load):
+        op = pending.pop().owner
+        if isinstance(op, ir.Block | fuse.Load):
             return False
-        op = owner.operation
-        if op in seen or op.name == "fuse.dot":
+        if op in seen or isinstance(op, fuse.Dot):
             continue
         seen.add(op)
         number = _number(op.results[0]) if str(op.results[0].type)[0] in "bf" else None

@@ -9,7 +9,7 @@ from ...ir.defining import defining_op, is_true
 from ...ir.dialects import fuse
 from ...ir.kernel import Kernel, kernel_dims, string, strings
 from ...ir.layout import TensorSpec
-from ...mlir import arith, ir
+from ...mlir import arith, cf, ir
 from .conditions import bounds_where
 
 #: All that a kernel of equal pieces is made of.
@@ -62,7 +62,7 @@ def equal_pieces(kernel: ir.Operation) -> EqualPieces | None:
         name = op.name
         if name not in _OPS or (name == "fuse.store" and store is not None):
             return None
-        store = op.operation if name == "fuse.store" else store
+        store = op if name == "fuse.store" else store
         choices += name == "arith.select"
     if store is None or not choices:
         return None
@@ -89,9 +89,9 @@ def concatenation(kernel: ir.Operation) -> Concatenation | None:
     """What a kernel concatenates, all of each tensor; None where it does anything else.  What it computes and
     stores nowhere, such as the old values of a tensor that updates replace, does not count.
     """
-    body = [op.operation for op in kernel.regions[0].blocks[0].operations]
-    stores = [op for op in body if op.name == "fuse.store"]
-    if len(stores) != 1 or any(op.name in ("fuse.device_assert", "cf.assert") for op in body):
+    body = list(kernel.regions[0].blocks[0].operations)
+    stores = [op for op in body if isinstance(op, fuse.Store)]
+    if len(stores) != 1 or any(isinstance(op, (fuse.DeviceAssert, cf.AssertOp)) for op in body):
         return None
     [store] = stores
     at = tuple(parse(text) for text in strings(store.attributes["at"]))
@@ -123,11 +123,13 @@ def read_by_pieces(kernel: Kernel) -> dict[ir.Operation, Pieces]:
     written = {access.argument for access in kernel.stores}
     reads = {access.op: access.argument for access in kernel.loads}
     inner = set[ir.Operation]()
-    for op in reversed([op.operation for op in kernel.func.regions[0].blocks[0].operations]):
-        known = pieces(op.results[0], kernel.dims) if op.name == "arith.select" and op not in inner else None
+    for op in reversed(list(kernel.func.regions[0].blocks[0].operations)):
+        known = (
+            pieces(op.results[0], kernel.dims) if isinstance(op, arith.SelectOp) and op not in inner else None
+        )
         if known is None:
             continue
-        users = [use.owner.operation for load in known.loads for use in load.results[0].uses]
+        users = [use.owner for load in known.loads for use in load.results[0].uses]
         inner |= {*users}
         if len(users) == len(known.loads) and not written & {reads[load] for load in known.loads}:
             found[op] = known

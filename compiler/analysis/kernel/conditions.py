@@ -2,6 +2,7 @@
 
 from ...index import Expr, const, parse, sym
 from ...ir.defining import defining_op, is_true
+from ...ir.dialects import fuse
 from ...ir.kernel import string
 from ...mlir import arith, ir
 
@@ -73,17 +74,14 @@ def _named(value: ir.Value, numbers: dict[str, ir.Value]) -> Expr | None:
 
 def _expression(value: ir.Value) -> Expr | None:
     """An integer of a kernel as an expression over dims and sizes; None where it is another."""
-    owner = value.owner
-    if isinstance(owner, ir.Block):
-        return None
-    op = owner.operation
-    if op.name == "fuse.index":
+    op = value.owner
+    if isinstance(op, fuse.Index):
         return None if len(op.operands) else parse(string(op.attributes["expr"]))
-    if op.name == "arith.constant":
+    if isinstance(op, arith.ConstantOp):
         return const(ir.IntegerAttr(op.attributes["value"]).value)
-    if op.name in ("arith.addi", "arith.subi") and str(value.type) == "i64":
+    if isinstance(op, (arith.AddIOp, arith.SubIOp)) and str(value.type) == "i64":
         first, second = map(_expression, op.operands)
         if first is None or second is None:
             return None
-        return first + second if op.name == "arith.addi" else first - second
+        return first + second if isinstance(op, arith.AddIOp) else first - second
     return None

@@ -7,6 +7,7 @@ the caller to find out.
 
 from ...index import Expr, offset
 from ...ir.defining import is_true
+from ...ir.dialects import fuse
 from ...ir.kernel import REDUCTIONS, Access, Kernel, string
 from ...mlir import ir
 from .accesses import points
@@ -59,13 +60,12 @@ def _reaches(load: ir.Operation, value: ir.Value) -> bool:
     """Whether a value depends on a load at its own point: not through a reduction or a scan."""
     waiting, seen = [value], set()
     while waiting:
-        owner = waiting.pop().owner
-        if isinstance(owner, ir.Block):
+        op = waiting.pop().owner
+        if isinstance(op, ir.Block):
             continue
-        op = owner.operation
         if op == load:
             return True
-        if op in seen or op.name in REDUCTIONS or op.name == "fuse.scan":
+        if op in seen or op.name in REDUCTIONS or isinstance(op, fuse.Scan):
             continue
         seen.add(op)
         waiting += list(op.operands)

@@ -51,7 +51,7 @@ class BodyOps:
         loads, lookups, made, issued = dict[int, int](), set[int](), dict[ir.Value, int](), 0
         scattered, read = set[int](), 0
         indices_alone = True
-        for number, op in enumerate(o.operation for o in kernel.regions[0].blocks[0].operations):
+        for number, op in enumerate(kernel.regions[0].blocks[0].operations):
             operands, name = list(op.operands), op.name
             mask = 1 << number
             for value in operands:

@@ -3,11 +3,11 @@
 from ...ir.defining import defining_op, is_true
 from ...ir.dialects import fuse
 from ...ir.kernel import kernel_dims, string, strings
-from ...mlir import arith, ir
+from ...mlir import arith, func, ir
 
 #: Changes of type around the arithmetic of one op of 16 bits: what is loaded is widened, what is stored
 #: rounded.
-FLOAT_CASTS = ("arith.extf", "arith.truncf")
+FLOAT_CASTS = (arith.ExtFOp, arith.TruncFOp)
 #: The types that hold all numbers of a type of floats, besides itself.
 _WIDER = {
     "f8E4M3FN": ("f16", "bf16", "f32", "f64"),
@@ -56,11 +56,11 @@ def holds(wide: ir.Type, narrow: ir.Type) -> bool:
 def _stored(kernel: ir.Operation, arithmetic: int) -> ir.Value | None:
     """What a kernel stores at each point; None unless this is all that it does, with so many operations
     beside loads, constants and casts."""
-    body = [op.operation for op in kernel.regions[0].blocks[0].operations]
+    body = list(kernel.regions[0].blocks[0].operations)
     others = [
-        op for op in body if op.name not in ("fuse.load", "arith.constant", "func.return", *FLOAT_CASTS)
+        op for op in body if not isinstance(op, (fuse.Load, arith.ConstantOp, func.ReturnOp, *FLOAT_CASTS))
     ]
-    stores = [op for op in others if op.name == "fuse.store"]
+    stores = [op for op in others if isinstance(op, fuse.Store)]
     if len(stores) != 1 or len(others) != 1 + arithmetic:
         return None
     [store] = stores
@@ -75,8 +75,8 @@ def _loaded(kernel: ir.Operation, value: ir.Value, element: ir.Type | None = Non
     ``element``: the type of its elements; None for any.
     """
     types = [value.type]
-    while not isinstance(value.owner, ir.Block) and value.owner.operation.name in FLOAT_CASTS:
-        value = value.owner.operation.operands[0]
+    while isinstance(value.owner, FLOAT_CASTS):
+        value = value.owner.operands[0]
         types.append(value.type)
     load = defining_op(value, fuse.Load)
     if load is None or not is_plain(kernel, load) or not all(holds(t, value.type) for t in types):
@@ -89,5 +89,5 @@ def _loaded(kernel: ir.Operation, value: ir.Value, element: ir.Type | None = Non
 def is_plain(kernel: ir.Operation, access: ir.Operation) -> bool:
     """Whether each point of the kernel has an element of its own, in row-major order."""
     walked = [d for d in strings(access.attributes["at"]) if d != "0"]
-    guard = access.operands[1 if access.name == "fuse.load" else 2]
+    guard = access.operands[1 if isinstance(access, fuse.Load) else 2]
     return walked == list(kernel_dims(kernel)) and is_true(guard) and len(access.operands) == 3

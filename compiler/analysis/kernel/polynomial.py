@@ -9,8 +9,9 @@ import math
 from collections.abc import Callable, Mapping
 from typing import Final
 
+from ...ir.dialects import fuse
 from ...ir.kernel import string
-from ...mlir import ir
+from ...mlir import arith, func, ir
 from .plain import FLOAT_CASTS, is_plain
 
 #: From the exponents of x, t and r to the coefficient.
@@ -45,20 +46,20 @@ def polynomial(kernel: ir.Operation, read: Mapping[int, Polynomial], element: st
     """
     values: dict[ir.Value, Polynomial | None] = {}
     stored: list[Polynomial | None] = []
-    for op in (o.operation for o in kernel.regions[0].blocks[0].operations):
-        if op.name == "fuse.load":
+    for op in kernel.regions[0].blocks[0].operations:
+        if isinstance(op, fuse.Load):
             number = ir.BlockArgument(op.operands[0]).arg_number
             values[op.results[0]] = read.get(number) if is_plain(kernel, op) else None
-        elif op.name == "fuse.store":
+        elif isinstance(op, fuse.Store):
             if string(op.attributes["mode"]) != "set" or not is_plain(kernel, op):
                 return None
             stored.append(values.get(op.operands[1]))
-        elif op.name == "arith.constant":
+        elif isinstance(op, arith.ConstantOp):
             values[op.results[0]] = _constant(op)
         elif op.name in _READ and str(op.results[0].type) in (element, "f32", "f64"):
             operands = [values.get(v) for v in op.operands]
             values[op.results[0]] = _of(op.name, [p for p in operands if p is not None], len(operands))
-        elif op.name != "func.return":
+        elif not isinstance(op, func.ReturnOp):
             return None
     return stored[0] if len(stored) == 1 else None
 
@@ -106,7 +107,7 @@ def _maximum(a: Polynomial, b: Polynomial) -> Polynomial | None:
 
 #: What is followed, and what becomes of the polynomials of the operands.
 _READ: Mapping[str, Callable[..., Polynomial | None]] = {
-    **dict.fromkeys(FLOAT_CASTS, lambda a: a),
+    **dict.fromkeys((cast.OPERATION_NAME for cast in FLOAT_CASTS), lambda a: a),
     "arith.negf": _negated,
     "arith.addf": _sum,
     "arith.subf": lambda a, b: _sum(a, _negated(b)),

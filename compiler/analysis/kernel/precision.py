@@ -12,7 +12,7 @@ the mark ``fuse.coarse``: its error need not be smaller than beside the rounding
 """
 
 from ...ir.contractions import PRODUCTS
-from ...mlir import ir
+from ...mlir import arith, ir, math
 
 #: The attribute of an ``arith.truncf`` to 16 bits that no cast of the program's asks for: eager rounds there
 #: since an op ends.
@@ -21,18 +21,20 @@ IMPLICIT = "fuse.implicit"
 #: the kernel rounds it or not.
 COARSE = "fuse.coarse"
 #: Results whose relative error is about the sum of the operands' errors.
-_KEEPS = frozenset(
-    ("arith.mulf", "arith.divf", "arith.negf", "arith.maximumf", "arith.minimumf", "math.absf")
-    + ("arith.maxnumf", "arith.minnumf", "math.round", "math.roundeven", "math.clampf", "arith.select")
+_KEEPS = (
+    *(arith.MulFOp, arith.DivFOp, arith.NegFOp, arith.MaximumFOp, arith.MinimumFOp, math.AbsFOp),
+    *(arith.MaxNumFOp, arith.MinNumFOp, math.RoundOp, math.RoundEvenOp, math.ClampFOp, arith.SelectOp),
 )
-_SUMS = frozenset({"arith.addf", "arith.subf"})
+_SUMS = (arith.AddFOp, arith.SubFOp)
 #: Functions within -1 and 1.
-_WITHIN_ONE = frozenset({"math.erf", "math.tanh"})
+_WITHIN_ONE = (math.ErfOp, math.TanhOp)
 #: Arithmetic whose result is a factor of a product.
-_INTO_PRODUCTS = frozenset(
-    ("arith.mulf", "arith.addf", "arith.subf", "arith.negf", "arith.select", "arith.truncf", "arith.extf")
-    + ("math.fma",)
+_INTO_PRODUCTS = (
+    *(arith.MulFOp, arith.AddFOp, arith.SubFOp, arith.NegFOp, math.FmaOp),
+    *(arith.SelectOp, arith.TruncFOp, arith.ExtFOp),
 )
+#: Classes of operations.
+Kinds = tuple[type[ir.OpView], ...]
 _COARSE_FLOATS = ("f16", "bf16", "f8E4M3FN", "f8E5M2")
 
 
@@ -45,35 +47,38 @@ def coarse_values(block: ir.Block) -> frozenset[ir.Value]:
 
 def beside_one_values(block: ir.Block) -> frozenset[ir.Value]:
     """The results of a kernel's f32 functions from -1 to 1 whose error need only be small beside 1."""
-    summed = _reaching(block, _KEEPS | _SUMS)
+    summed = _reaching(block, _KEEPS + _SUMS)
 
     def beside_one(op: ir.Operation) -> bool:
-        users = [use.owner.operation for use in op.results[0].uses]
+        users = [use.owner for use in op.results[0].uses]
         return bool(users) and all(
             user.results[0] in summed
             and (
-                (user.name in _SUMS and 1.0 in _constants(user))
-                or (user.name == "arith.mulf" and user.operands[0] == user.operands[1] and beside_one(user))
+                (isinstance(user, _SUMS) and 1.0 in _constants(user))
+                or (
+                    isinstance(user, arith.MulFOp)
+                    and user.operands[0] == user.operands[1]
+                    and beside_one(user)
+                )
             )
             for user in users
         )
 
-    found = (view.operation for view in block.operations if view.operation.name in _WITHIN_ONE)
+    found = (op for op in block.operations if isinstance(op, _WITHIN_ONE))
     return frozenset(op.results[0] for op in found if str(op.results[0].type) == "f32" and beside_one(op))
 
 
-def _reaching(block: ir.Block, through: frozenset[str]) -> frozenset[ir.Value]:
+def _reaching(block: ir.Block, through: Kinds) -> frozenset[ir.Value]:
     """The f32 results of operations that are marked, or all of whose uses reach a rounding to 16 bits or
     fewer ``through`` operations.
     """
     found: set[ir.Value] = set()
-    for view in reversed(list(block.operations)):
-        op = view.operation
+    for op in reversed(list(block.operations)):
         if len(op.results) != 1 or str(op.results[0].type) != "f32":
             continue
         uses = list(op.results[0].uses)
         if COARSE in op.attributes or (
-            uses and all(_rounded(u.owner.operation, u.operand_number, found, through) for u in uses)
+            uses and all(_rounded(u.owner, u.operand_number, found, through) for u in uses)
         ):
             found.add(op.results[0])
     return frozenset(found)
@@ -82,7 +87,7 @@ def _reaching(block: ir.Block, through: frozenset[str]) -> frozenset[ir.Value]:
 def added_to_ordinary(op: ir.Operation) -> bool:
     """Whether each use of a value adds it to a constant beside which numbers below 2**-126 vanish."""
     uses = list(op.results[0].uses)
-    return bool(uses) and all(_adds_ordinary(use.owner.operation) for use in uses)
+    return bool(uses) and all(_adds_ordinary(use.owner) for use in uses)
 
 
 def summed_by_products(op: ir.Operation) -> bool:
@@ -92,10 +97,10 @@ def summed_by_products(op: ir.Operation) -> bool:
     pending, seen = [op], set[ir.Operation]()
     while pending:
         for use in [use for result in pending.pop().results for use in result.uses]:
-            user = use.owner.operation
+            user = use.owner
             if user.name in PRODUCTS or user in seen:
                 continue
-            if user.name not in _INTO_PRODUCTS:
+            if not isinstance(user, _INTO_PRODUCTS):
                 return False
             seen.add(user)
             pending.append(user)
@@ -103,27 +108,27 @@ def summed_by_products(op: ir.Operation) -> bool:
 
 
 def _adds_ordinary(user: ir.Operation) -> bool:
-    return user.name == "arith.addf" and any(abs(c) >= 2.0**-60 for c in _constants(user))
+    return isinstance(user, arith.AddFOp) and any(abs(c) >= 2.0**-60 for c in _constants(user))
 
 
 def _constants(user: ir.Operation) -> list[float]:
     """The float constants among an op's operands."""
-    made = [v.owner.operation for v in user.operands if not isinstance(v.owner, ir.Block)]
-    values = [op.attributes["value"] for op in made if op.name == "arith.constant"]
+    made = [v.owner for v in user.operands if not isinstance(v.owner, ir.Block)]
+    values = [op.attributes["value"] for op in made if isinstance(op, arith.ConstantOp)]
     return [ir.FloatAttr(value).value for value in values if isinstance(value, ir.FloatAttr)]
 
 
 def _bytes_only(user: ir.Operation) -> bool:
     """Whether an integer is cut to 8 bits."""
-    return user.name == "arith.trunci" and str(user.results[0].type) == "i8"
+    return isinstance(user, arith.TruncIOp) and str(user.results[0].type) == "i8"
 
 
-def _rounded(user: ir.Operation, position: int, found: set[ir.Value], through: frozenset[str]) -> bool:
+def _rounded(user: ir.Operation, position: int, found: set[ir.Value], through: Kinds) -> bool:
     """Whether a use as operand ``position`` rounds, or passes on to what is rounded."""
-    if user.name == "arith.truncf":
+    if isinstance(user, arith.TruncFOp):
         return str(user.results[0].type) in _COARSE_FLOATS
-    if user.name in ("arith.fptosi", "arith.fptoui"):
-        return all(_bytes_only(use.owner.operation) for use in user.results[0].uses)
-    if user.name == "arith.select" and position == 0:
+    if isinstance(user, (arith.FPToSIOp, arith.FPToUIOp)):
+        return all(_bytes_only(use.owner) for use in user.results[0].uses)
+    if isinstance(user, arith.SelectOp) and position == 0:
         return False
-    return user.name in through and user.results[0] in found
+    return isinstance(user, through) and user.results[0] in found

@@ -54,7 +54,7 @@ def in_segments(kernel: Kernel) -> Kernel:
 
 
 def _segments(kernel: Kernel, op: ir.Operation) -> RowSegments | None:
-    if op.name != "fuse.reduce" or string(op.attributes["kind"]) != "sum" or len(over(op)) != 1:
+    if not isinstance(op, fuse.Reduce) or string(op.attributes["kind"]) != "sum" or len(over(op)) != 1:
         return None
     [number] = over(op)
     wide = defining_op(op.operands[0], arith.ExtUIOp)

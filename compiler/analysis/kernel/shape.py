@@ -12,6 +12,7 @@ from ...base.dataclass import dataclass
 from ...cost.slots import slots
 from ...index import Expr, Facts, linear, offset, parse, simplify
 from ...ir.defining import defining_op
+from ...ir.dialects import fuse
 from ...ir.kernel import Access, Kernel, over, string
 from ...ir.layout import ELEMENT_BYTES
 from ...ir.sizes import ceil_power, estimate, hints_of
@@ -24,7 +25,7 @@ _WARP, _WARP_ELEMENTS, _WARP_REGISTERS = 32, 32, 160
 
 def is_sum_of_products(op: ir.Operation) -> bool:
     """Whether a reduction adds up products, or sums of products (two weights that lie in one byte)."""
-    if op.name != "fuse.reduce" or string(op.attributes["kind"]) != "sum":
+    if not isinstance(op, fuse.Reduce) or string(op.attributes["kind"]) != "sum":
         return False
     values = [op.operands[0]]
     while values:
@@ -99,7 +100,7 @@ class KernelShape:
         is alone.
         """
         crossings = [
-            (op.name == "fuse.scan", frozenset(over(op)))
+            (isinstance(op, fuse.Scan), frozenset(over(op)))
             for op in (*self.kernel.reductions, *self.kernel.scans)
         ]
         scanned = {d for is_scan, dims in crossings if is_scan for d in dims}
@@ -113,7 +114,7 @@ class KernelShape:
     def producers(self) -> dict[ir.Operation, list[ir.Operation]]:
         """Of each operation, in program order: those whose results it reads."""
         return {
-            op: [v.owner.operation for v in op.operands if not isinstance(v.owner, ir.Block)]
+            op: [v.owner for v in op.operands if not isinstance(v.owner, ir.Block)]
             for op in self.kernel.op_dims
         }
 
@@ -262,7 +263,7 @@ class KernelShape:
     def expressions(self) -> list[Expr]:
         """Every offset and index value of the kernel, over dims."""
         values = [
-            parse(string(op.attributes["expr"])) for op in self.kernel.op_dims if op.name == "fuse.index"
+            parse(string(op.attributes["expr"])) for op in self.kernel.op_dims if isinstance(op, fuse.Index)
         ]
         return [self.offset_of(a) for a in self.accesses] + [simplify(e, self._facts) for e in values]
 
@@ -299,7 +300,7 @@ class KernelShape:
     def live_values(self) -> int:
         """The most values of the largest dim set that are live at once, in 32-bit registers."""
         block = self.kernel.func.regions[0].blocks[0]
-        ops = [op.operation for op in block.operations]
+        ops = list(block.operations)
         number = {op: i for i, op in enumerate(ops)}
         full = max((len(d) for d in self.kernel.value_dims.values()), default=0)
         ends: dict[int, int] = {}
@@ -307,9 +308,9 @@ class KernelShape:
         for i, op in enumerate(ops):
             for result in op.results:
                 dims = self.kernel.value_dims.get(result, frozenset())
-                uses = [number[use.owner.operation] for use in result.uses if use.owner.operation in number]
+                uses = [number[use.owner] for use in result.uses if use.owner in number]
                 if full and len(dims) == full and uses and not isinstance(result.type, ir.RankedTensorType):
-                    width = 2 if str(result.type) in ("f64", "i64") and op.name != "fuse.index" else 1
+                    width = 2 if str(result.type) in ("f64", "i64") and not isinstance(op, fuse.Index) else 1
                     alive += width
                     ends[max(uses)] = ends.get(max(uses), 0) + width
             most = max(most, alive)

@@ -8,6 +8,7 @@ from dataclasses import replace
 
 from ...base.dataclass import dataclass
 from ...cost.hardware import Hardware
+from ...ir.dialects import fuse
 from ...ir.kernel import over
 from ...ir.tile import Tile
 from ..contraction.few_row_blocks import FewRowBlocks, few_row_blocks, group_blocks
@@ -96,7 +97,7 @@ def groups_in_turn(subject: Products, hardware: Hardware) -> Tile | None:
         return None
     outputs, few = shape.points(sides.weights.dims), shape.points(sides.rows.dims)
     products = subject.shape.kernel.products
-    moved = any(len({*nearest([op.operands[larger_factor(shape, op)]], "fuse.load")}) > 1 for op in products)
+    moved = any(len({*nearest([op.operands[larger_factor(shape, op)]], fuse.Load)}) > 1 for op in products)
     blocks = group_blocks(outputs, few, groups, length * sides.element_bytes, hardware, moved)
     chosen = {sides.slices: blocks.groups, sides.weights: blocks.rows, sides.rows: blocks.columns}
     stages = _stages(subject, {**chosen, sides.summed: length}, blocks.num_stages, hardware)

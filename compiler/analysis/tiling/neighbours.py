@@ -10,13 +10,14 @@ from typing import NamedTuple
 
 from ...index import const
 from ...ir.defining import is_true
+from ...ir.dialects import fuse
 from ...ir.kernel import Access, Kernel
 from ...ir.tile import Tile
-from ...mlir import ir
+from ...mlir import arith, ir
 from ..kernel.shape import KernelShape
 
 #: What computes a guard again for twice as many lanes.
-_SIMPLE = ("fuse.index", "arith.constant", "arith.cmpi", "arith.andi", "arith.ori", "arith.xori")
+_SIMPLE = (fuse.Index, arith.ConstantOp, arith.CmpIOp, arith.AndIOp, arith.OrIOp, arith.XOrIOp)
 
 
 #: How many neighbours one access reads: in a kernel with products, of as many numbers as a word has.
@@ -70,7 +71,9 @@ def _run_from(
 def _steps_over(shapes: KernelShape, access: Access, dim: str, count: int) -> bool:
     kernel = shapes.kernel
     plain = (
-        access.op.name == "fuse.load" and len(access.op.operands) == 3 and access.argument not in kernel.ties
+        isinstance(access.op, fuse.Load)
+        and len(access.op.operands) == 3
+        and access.argument not in kernel.ties
     )
     narrow = shapes.element_bytes(access) <= 4
     return plain and narrow and shapes.steps(access)[dim] == count and _simple(access.op.operands[1])
@@ -85,7 +88,7 @@ def _meet(shapes: KernelShape, first: Access, other: Access, distance: int) -> b
 
 def _simple(value: ir.Value) -> bool:
     """Whether a guard is made of indices alone."""
-    if isinstance(value.owner, ir.Block):
+    op = value.owner
+    if isinstance(op, ir.Block):
         return False
-    op = value.owner.operation
-    return is_true(value) or (op.name in _SIMPLE and all(_simple(operand) for operand in op.operands))
+    return is_true(value) or (isinstance(op, _SIMPLE) and all(_simple(operand) for operand in op.operands))

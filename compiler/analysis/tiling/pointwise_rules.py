@@ -2,6 +2,7 @@
 
 from ...cost.hardware import Hardware
 from ...cost.slots import LOAD, slots
+from ...ir.dialects import fuse
 from ...ir.kernel import Access
 from ...ir.sizes import ceil_power, floor_power
 from ...ir.tile import Axis, Tile
@@ -160,7 +161,7 @@ def _shares_points(shape: KernelShape, planes: str, inner: tuple[str, ...]) -> b
     shared = own = 0
     for op, dims in shape.kernel.op_dims.items():
         if not dims.isdisjoint(inner):
-            cost = LOAD if op.name in ("fuse.load", "fuse.store") else slots(op.name)
+            cost = LOAD if isinstance(op, (fuse.Load, fuse.Store)) else slots(op.name)
             shared, own = (shared, own + cost) if planes in dims else (shared + cost, own)
     return shared > own
 
@@ -253,7 +254,7 @@ def moved_pieces(shape: KernelShape, hardware: Hardware) -> Tile | None:
     in front of tokens).  Why: each line is then read by one program, and written by one.
     """
     full = full_accesses(shape)
-    loads = [a for a in full if a.op.name == "fuse.load"]
+    loads = [a for a in full if isinstance(a.op, fuse.Load)]
     dims = [d for d in shape.order if shape.size(d) > 1]
     if len(loads) != 1 or len(full) != 2 or len(dims) < 2:
         return None

@@ -9,7 +9,8 @@ from functools import cached_property
 
 from ...base.dataclass import dataclass
 from ...cost.hardware import Hardware
-from ...ir.contractions import ONLINE_DOT, PRODUCTS
+from ...ir.contractions import PRODUCTS
+from ...ir.dialects import fuse
 from ...ir.kernel import over, string
 from ...ir.layout import ELEMENT_BYTES
 from ...ir.sizes import ceil_power
@@ -191,7 +192,7 @@ class Products:
         """Scalar operations on each element of an operand, from what is loaded."""
         if isinstance(operand.owner, ir.Block) or len(self.shape.kernel.value_dims.get(operand, ())) < 2:
             return 0
-        op = operand.owner.operation
+        op = operand.owner
         if not op.name.startswith(("arith.", "math.")):
             return 0
         return slots_of(op) + sum(self._slots(v) for v in op.operands)
@@ -256,7 +257,7 @@ class Products:
     @cached_property
     def is_online(self) -> bool:
         """Whether it has the exponentials of a softmax for a factor, which no loop has all of at once."""
-        return any(op.name == ONLINE_DOT for op in self.shape.kernel.products)
+        return any(isinstance(op, fuse.OnlineDot) for op in self.shape.kernel.products)
 
     @cached_property
     def looped_form(self) -> LoopedForm:
@@ -431,7 +432,7 @@ def _is_of_factor(load: ir.Operation) -> bool:
     pending, seen = [load], set[ir.Operation]()
     while pending:
         for use in [use for result in pending.pop().results for use in result.uses]:
-            user = use.owner.operation
+            user = use.owner
             if user.name in PRODUCTS:
                 return True
             if user not in seen:

@@ -15,6 +15,7 @@ but one of a row is therefore the last that belongs to the first tile: no access
 from ...base.dataclass import dataclass
 from ...index import Expr
 from ...ir.defining import is_true
+from ...ir.dialects import fuse
 from ...ir.kernel import Access, Kernel, string
 from ...ir.reductions import REDUCTION_OPS
 from ...ir.sizes import ceil_power
@@ -60,7 +61,7 @@ def row_parts(kernel: Kernel, tile: Tile) -> RowParts | NoVectors:
     if isinstance(row, NoVectors):
         return row
     dim, extent = row
-    if any(op.name == "fuse.rand" and dim in dims for op, dims in kernel.op_dims.items()):
+    if any(isinstance(op, fuse.Rand) and dim in dims for op, dims in kernel.op_dims.items()):
         return NoVectors.RANDOM
     if not all(REDUCTION_OPS[op.name].in_parts for op in kernel.reductions):
         return NoVectors.FOLD

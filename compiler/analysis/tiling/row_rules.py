@@ -8,6 +8,7 @@ from functools import cached_property
 
 from ...base.dataclass import dataclass
 from ...cost.hardware import Hardware
+from ...ir.dialects import fuse
 from ...ir.reductions import REDUCTION_OPS
 from ...ir.sizes import ceil_power, floor_power
 from ...ir.tile import Axis, Tile
@@ -471,7 +472,7 @@ def _counts(shape: KernelShape) -> bool:
 
 def _finds_position(shape: KernelShape) -> bool:
     """Whether rows are only searched for their largest or smallest element."""
-    return not shape.rereads and any(op.name == "fuse.argreduce" for op in shape.kernel.reductions)
+    return not shape.rereads and any(isinstance(op, fuse.ArgReduce) for op in shape.kernel.reductions)
 
 
 def _hardly_masked(shape: KernelShape, dims: tuple[str, ...], length: int, block: int) -> bool:

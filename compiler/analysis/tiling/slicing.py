@@ -9,7 +9,6 @@ from ...base.dataclass import dataclass
 from ...cost.hardware import Hardware
 from ...cost.slots import LOAD, slots
 from ...index import Expr, const
-from ...ir.contractions import ONLINE_DOT
 from ...ir.defining import defining_op
 from ...ir.dialects import fuse
 from ...ir.kernel import Access, over
@@ -112,7 +111,7 @@ def plan_slices(shape: KernelShape, hardware: Hardware) -> Slicing | NotSliced |
     reductions = tuple(
         op for op in kernel.reductions if set(over(op)) == set(crossed) and not _depends(shape, op, crossed)
     )
-    if any(op.name == "fuse.welford" and len(op.operands) > 1 for op in reductions):
+    if any(isinstance(op, fuse.Welford) and len(op.operands) > 1 for op in reductions):
         return NotSliced("weights", "the sums of the weights of slices would have to be stored beside them")
     extent = kernel.dims[dim]
     whole, count = extent.constant, min(wanted, shape.size(dim))
@@ -147,7 +146,7 @@ class _Cascade:
 def _cascade(shape: KernelShape) -> _Cascade | None:
     """None of a kernel whose one reduction along columns is no ``fuse.online_dot``."""
     kernel = shape.kernel
-    found = [op for op in kernel.products if op.name == ONLINE_DOT]
+    found = [op for op in kernel.products if isinstance(op, fuse.OnlineDot)]
     if len(found) != 1 or len(kernel.reductions) != len(kernel.products):
         return None
     columns = over(found[0])
@@ -313,7 +312,9 @@ def _bytes_per_point(shape: KernelShape, crossed: tuple[str, ...]) -> int:
 def _slots_per_point(shape: KernelShape, crossed: tuple[str, ...]) -> int:
     """Issue slots that a program spends on each point of the crossed dims."""
     dims = shape.kernel.op_dims
-    return sum(LOAD if op.name == "fuse.load" else slots(op.name) for op in dims if set(crossed) <= dims[op])
+    return sum(
+        LOAD if isinstance(op, fuse.Load) else slots(op.name) for op in dims if set(crossed) <= dims[op]
+    )
 
 
 def _dim(shape: KernelShape, ordered: Sequence[str], wanted: int) -> str:

@@ -5,6 +5,7 @@ walked along by a loop while the others are held.
 import math
 
 from ...cost.hardware import Hardware
+from ...ir.dialects import fuse
 from ...ir.kernel import over
 from ...ir.sizes import ceil_power, floor_power
 from ...ir.tile import Axis, Tile
@@ -77,7 +78,7 @@ def _sums(shape: KernelShape, rows: tuple[str, ...], held: tuple[str, ...]) -> i
     """How many numbers the reductions over ``rows`` make of each column.  All but a plain one make two."""
     found = [op for op in shape.kernel.reductions if not set(over(op)).isdisjoint(rows)]
     along = [op for op in found if set(held) <= shape.kernel.op_dims[op]]
-    return sum(1 + (op.name != "fuse.reduce") for op in along)
+    return sum(1 + (not isinstance(op, fuse.Reduce)) for op in along)
 
 
 def several_reductions(shape: KernelShape, hardware: Hardware) -> Tile:

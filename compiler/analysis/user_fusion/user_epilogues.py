@@ -76,7 +76,7 @@ def plan_epilogue(writer: UserWriter, reader: Kernel, read: Mapping[int, int]) -
 
 
 def _require_scalar_form(reader: Kernel) -> None:
-    names = {op.operation.name for op in reader.func.regions[0].blocks[0].operations}
+    names = {op.name for op in reader.func.regions[0].blocks[0].operations}
     if names & set(ASSERTS):
         raise EpilogueRefused("assert", "it asserts")
     if names & {*PRODUCTS, "fuse.scan"}:
@@ -257,8 +257,8 @@ class _Site:
 def _later(one: ir.Operation, other: ir.Operation) -> ir.Operation:
     """Of two ops of a block, the later one."""
     for op in one.block.operations:
-        if op.operation == one:
+        if op == one:
             return other
-        if op.operation == other:
+        if op == other:
             return one
     raise AssertionError("the ops are in one block")

@@ -191,7 +191,7 @@ class _Finder:
             return None
         assert made.callee is not None, "a kernel"
         kernel = Kernel.of(made.callee)
-        store = list(made.callee.regions[0].blocks[0].operations)[-1].operands[result].owner.operation
+        store = list(made.callee.regions[0].blocks[0].operations)[-1].operands[result].owner
         body, why = self._body(made, summary, result, store)
         readers, refused = [], []
         for node, operand, views in takers:
@@ -325,10 +325,10 @@ def _slice(func: ir.Operation, store: ir.Operation) -> tuple[ir.Operation, ...]:
     waiting = [store.operands[1]]
     while waiting:
         value = waiting.pop()
-        if not isinstance(value.owner, ir.Block) and value.owner.operation not in needed:
-            needed.add(value.owner.operation)
-            waiting.extend(value.owner.operation.operands)
-    return tuple(op.operation for op in func.regions[0].blocks[0].operations if op.operation in needed)
+        if not isinstance(value.owner, ir.Block) and value.owner not in needed:
+            needed.add(value.owner)
+            waiting.extend(value.owner.operands)
+    return tuple(op for op in func.regions[0].blocks[0].operations if op in needed)
 
 
 __all__ = [

@@ -183,9 +183,9 @@ def _value(e: Expr | None, env: Mapping[str, Any], space: KernelSpace, integers:
 
 def _scalar(value: ir.Value, env: Mapping[str, Any], space: KernelSpace, integers: Integers) -> Any:
     """An integer that the index algebra has no expression for."""
-    if isinstance(value.owner, ir.Block):
+    op = value.owner
+    if isinstance(op, ir.Block):
         raise _Unknown
-    op = value.owner.operation
     if op.name not in _FUNCTIONS:
         raise _Unknown
     operands = [_value(integers.integer(operand), env, space, integers) for operand in op.operands]

@@ -34,7 +34,7 @@ class Flow:
                 continue
             self.values.add(value)
             for use in value.uses:
-                op = use.owner.operation
+                op = use.owner
                 if op.name in ACCESSES or op.name in FOREIGN:
                     yield op, use.operand_number
                 waiting.extend(_next(op, use.operand_number))

@@ -135,14 +135,10 @@ class Integers:
         shape, rank = tuple(block.shape), block.rank
         made = op.operands[0].owner
         indices = [v for v in op.operands if isinstance(v.type, ir.IntegerType)]
-        if (
-            isinstance(made, ir.Block)
-            or not made.operation.name.startswith(DESCRIBING)
-            or len(indices) != rank
-        ):
+        if isinstance(made, ir.Block) or not made.name.startswith(DESCRIBING) or len(indices) != rank:
             return self.shape_of(tile), None, None
-        base = self.address(made.operation.operands[0])
-        given = [self.integer(value) for value in list(made.operation.operands)[1:]]
+        base = self.address(made.operands[0])
+        given = [self.integer(value) for value in list(made.operands)[1:]]
         starts = [self.integer(value) for value in indices]
         if base is None or None in given or None in starts:
             return self.shape_of(tile), None, None
@@ -167,10 +163,9 @@ class Integers:
         return self._known[value]
 
     def _made(self, value: ir.Value) -> Known | None:
-        owner = value.owner
-        if isinstance(owner, ir.Block):
+        op = value.owner
+        if isinstance(op, ir.Block):
             return self._carried(ir.BlockArgument(value))
-        op = owner.operation
         if op.name in _ARITHMETIC:
             operands = [self._of(operand) for operand in op.operands]
             if any(not isinstance(operand, Expr) for operand in operands):
@@ -193,8 +188,7 @@ class Integers:
         op = value.owner.owner
         if op is None or op.name != "scf.for":
             return None
-        op, number = op.operation, value.arg_number
-        loop = self.loop(op)
+        loop, number = self.loop(op), value.arg_number
         if number == 0:
             if loop.lower is None or loop.step is None:
                 return None
@@ -233,9 +227,9 @@ class Integers:
         return True
 
     def _mask(self, value: ir.Value) -> tuple[Comparison, ...] | None:
-        if isinstance(value.owner, ir.Block):
+        op = value.owner
+        if isinstance(op, ir.Block):
             return None
-        op = value.owner.operation
         if op.name == "arith.cmpi":
             left, right = (self.integer(operand) for operand in op.operands)
             if left is None or right is None:

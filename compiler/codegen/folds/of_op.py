@@ -1,6 +1,6 @@
 """Which fold of tiles a reduction of the ``fuse`` dialect is."""
 
-from ...ir.contractions import DOT, ONLINE_DOT
+from ...ir.dialects import fuse
 from ...mlir import ir
 from .expectation import Expectation
 from .fold import Fold
@@ -14,19 +14,19 @@ from .weighted import WeightedWelford
 def fold_of(op: ir.Operation) -> Fold:
     """The fold of a reduction of the ``fuse`` dialect."""
     boolean = len(op.operands) > 0 and str(op.operands[0].type) == "i1"
-    if op.name == "fuse.reduce":
+    if isinstance(op, fuse.Reduce):
         kind = ir.StringAttr(op.attributes["kind"]).value
         return Boolean(kind) if boolean else Simple(kind)
-    if op.name == "fuse.argreduce":
+    if isinstance(op, fuse.ArgReduce):
         kind = ir.StringAttr(op.attributes["kind"]).value
         return BooleanArgExtreme(kind) if boolean else ArgExtreme(kind)
-    if op.name == "fuse.welford":
+    if isinstance(op, fuse.Welford):
         return Welford() if len(op.operands) == 1 else WeightedWelford()
-    if op.name == DOT:
+    if isinstance(op, fuse.Dot):
         return TileProduct.of(op)
-    if op.name == ONLINE_DOT:
+    if isinstance(op, fuse.OnlineDot):
         return OnlineProduct(TileProduct(op.results[0].type))
-    if op.name == "fuse.online_expectation":
+    if isinstance(op, fuse.OnlineExpectation):
         return Expectation(tuple(ir.DenseI64ArrayAttr(op.attributes["signs"])))
-    assert op.name == "fuse.online_softmax"
+    assert isinstance(op, fuse.OnlineSoftmax)
     return Softmax()

@@ -13,7 +13,8 @@ from collections.abc import Mapping
 from ...analysis.kernel.concatenation import Pieces
 from ...analysis.kernel.segments import RowSegments
 from ...base.dataclass import dataclass
-from ...ir.contractions import ONLINE_DOT, PRODUCTS
+from ...ir.contractions import PRODUCTS
+from ...ir.dialects import fuse
 from ...ir.kernel import ASSERTS, REDUCTIONS
 from ...ir.tile import Tile
 from ...mlir import ir
@@ -83,7 +84,7 @@ class Frames:
         if self.segments is not None and op == self.segments.count:
             self.of[op] = [()] if wanted else []
             return
-        if op.name in REDUCTIONS or op.name == "fuse.scan":
+        if op.name in REDUCTIONS or isinstance(op, fuse.Scan):
             place = next((f for f in wanted if set(own) <= set(f)), own)
             self.results[op], wanted = [f for f in wanted if f != place], [place]
         elif not own or op.name in (*STORES, *ASSERTS):
@@ -113,7 +114,7 @@ class Frames:
         both = (tuple(i for i in f if i in free) for f in wanted)
         rows, columns = next((f for f in both if len(f) == len(free)), (*sides[0] & free, *sides[1] & free))
         order = (0, 1) if rows in sides[0] else (1, 0)
-        if op.name == ONLINE_DOT and (order != (0, 1) or batch):
+        if isinstance(op, fuse.OnlineDot) and (order != (0, 1) or batch):
             raise TilingError(
                 "fuse.online_dot needs an axis of its rows in front of that of its columns, and no batch",
                 op.location,

@@ -5,7 +5,8 @@ from functools import reduce
 
 from ...analysis.kernel.admitted import NOTHING_MASKED, Admitted, admitted, both, multiplied, nonzero
 from ...index import const, sym
-from ...ir.contractions import DOT, ONLINE_DOT, PRODUCTS
+from ...ir.contractions import PRODUCTS
+from ...ir.dialects import fuse
 from ...ir.kernel import index_check
 from ...mlir import ir
 from ..folds.reduce import combine_kind, fold
@@ -45,8 +46,8 @@ class TileColumns(TileStreams):
         """Which points of a loop are not masked, in front of what it adds up."""
         if columns:
             factor = root.operands[0]
-            return admitted(factor) if root.name == ONLINE_DOT else nonzero(factor)
-        mask = multiplied(root) if root.name == DOT else NOTHING_MASKED
+            return admitted(factor) if isinstance(root, fuse.OnlineDot) else nonzero(factor)
+        mask = multiplied(root) if isinstance(root, fuse.Dot) else NOTHING_MASKED
         # One loop: the guards of loads are masks of whole rows, which cost little.
         return replace(mask, complete=False) if mask.numbers else None
 

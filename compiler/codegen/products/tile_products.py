@@ -8,9 +8,8 @@ from contextlib import ExitStack, contextmanager
 
 from ...analysis.kernel.concatenation import Pieces, read_by_pieces
 from ...analysis.tiling.neighbours import runs_of
-from ...ir.contractions import ONLINE_DOT
 from ...ir.defining import defining_op
-from ...ir.dialects import tt
+from ...ir.dialects import fuse, tt
 from ...ir.kernel import Kernel
 from ...ir.tile import Tile
 from ...mlir import arith, ir
@@ -23,7 +22,7 @@ from .frames import Frame, Frames
 from .turned import turned_loads
 
 #: Casts of an element that make 0 of 0.
-_KEEPS_ZERO = ("arith.extf", "arith.truncf", "arith.extsi", "arith.extui", "arith.sitofp", "arith.uitofp")
+_KEEPS_ZERO = (arith.ExtFOp, arith.TruncFOp, arith.ExtSIOp, arith.ExtUIOp, arith.SIToFPOp, arith.UIToFPOp)
 
 #: The smallest blocks of a product's m, n and k, and the k of elements of 8 bits: what tensor cores multiply.
 #: Triton takes smaller blocks from its users, and fills them up.
@@ -188,7 +187,7 @@ class TileProducts(TileAccesses):
             with self._in(frame):
                 tile = builder.to(self._operand(value), self.index.shape(frame))
                 mask = self.index.mask((operands.summed,))
-                powers = op.name == ONLINE_DOT and number == 0
+                powers = isinstance(op, fuse.OnlineDot) and number == 0
                 loaded = operands.summed in self.plan.value_axes[value] and _zero_where_masked(value)
                 if mask is not None and (powers or not loaded):
                     tile = builder.select(mask, tile, builder.fill(-math.inf if powers else 0, tile))
@@ -209,12 +208,12 @@ def _pieces_of_blocks(kernel: Kernel, tile: Tile) -> dict[ir.Operation, Pieces]:
 
 def _zero_where_masked(value: ir.Value) -> bool:
     """Whether a value is 0 in lanes that are no points: it is loaded with 0 for these, and only converted."""
-    if isinstance(value.owner, ir.Block):
+    op = value.owner
+    if isinstance(op, ir.Block):
         return False
-    op = value.owner.operation
-    if op.name in _KEEPS_ZERO:
+    if isinstance(op, _KEEPS_ZERO):
         return _zero_where_masked(op.operands[0])
-    if op.name == "arith.select":
+    if isinstance(op, arith.SelectOp):
         return all(map(_zero_where_masked, list(op.operands)[1:]))
-    other = defining_op(op.operands[2], arith.ConstantOp) if op.name == "fuse.load" else None
+    other = defining_op(op.operands[2], arith.ConstantOp) if isinstance(op, fuse.Load) else None
     return other is not None and other.attributes["value"].value == 0

@@ -76,9 +76,9 @@ class TileSegments(TileColumns):
         needed, pending = set[ir.Operation](), [value]
         while pending:
             owner = pending.pop().owner
-            if not isinstance(owner, ir.Block) and owner.operation not in needed:
-                needed.add(owner.operation)
-                pending += owner.operation.operands
+            if not isinstance(owner, ir.Block) and owner not in needed:
+                needed.add(owner)
+                pending += owner.operands
         return [op for op in self.plan.ops if op in needed]
 
     def _joined_lanes(self, kind: str, value: ir.Value) -> ir.Value:

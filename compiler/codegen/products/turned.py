@@ -46,7 +46,7 @@ def _is_factor(op: ir.Operation) -> bool:
     """Whether a load of 16-bit elements is a factor of products as it is, and nothing else."""
     uses = list(op.results[0].uses)
     plain = len(op.operands) == _OPERANDS and str(op.results[0].type) in _EITHER_WAY
-    return plain and all(use.owner.operation.name in PRODUCTS for use in uses)
+    return plain and all(use.owner.name in PRODUCTS for use in uses)
 
 
 def _is_turned(kernel: Kernel, tile: Tile, one: tuple[Access, Frame], other: tuple[Access, Frame]) -> bool:

@@ -17,8 +17,9 @@ from ...base.dataclass import dataclass
 from ...index import Expr, const, parse, simplify
 from ...ir.contractions import PRODUCTS
 from ...ir.defining import is_true
+from ...ir.dialects import fuse
 from ...ir.kernel import REDUCTIONS, Kernel, over, string, strings
-from ...mlir import ir
+from ...mlir import func, ir
 from .. import philox, tile_ops
 from ..folds.fold import Lanes
 from ..folds.of_op import fold_of
@@ -73,11 +74,11 @@ class ScalarBody:
         is emitted, as a tile of the element type in memory.  Raises ``NoTileForm``.
         """
         stored: dict[ir.Operation, ir.Value] = {}
-        for op in (o.operation for o in self.kernel.func.regions[0].blocks[0].operations):
-            if op.name == "fuse.store":
+        for op in self.kernel.func.regions[0].blocks[0].operations:
+            if isinstance(op, fuse.Store):
                 if only is None or op.operands[1].owner in only:
                     stored[op] = to_memory(self.builder, self.operand(op.operands[1]))
-            elif op.name != "func.return" and (only is None or op in only):
+            elif not isinstance(op, func.ReturnOp) and (only is None or op in only):
                 with op.location:
                     for result, value in zip(op.results, self._emitted(op), strict=True):
                         self.values[result] = value
@@ -143,13 +144,13 @@ class ScalarBody:
     # --- ops ------------------------------------------------------------------------------------------------
     def _emitted(self, op: ir.Operation) -> Values:
         operands = [self.operand(v) for v in op.operands]
-        if op.name == "fuse.load":
+        if isinstance(op, fuse.Load):
             with self.index.given(operands[3:]):
                 return [self._load(op, operands)]
-        if op.name == "fuse.index":
+        if isinstance(op, fuse.Index):
             with self.index.given(operands):
                 return [self.index.value(parse(string(op.attributes["expr"])).subs(self.place.dims))]
-        if op.name == "fuse.rand":
+        if isinstance(op, fuse.Rand):
             return [philox.rand(self.builder, operands, string(op.attributes["dist"]))]
         if op.name in REDUCTIONS:
             return self._reduced(op, operands)

@@ -1,6 +1,7 @@
 """An op is asked for by its class, where it has one: ``compiler/ir/defining.py`` says which ops have none."""
 
 import ast
+import re
 from collections.abc import Iterator
 
 import pytest
@@ -8,6 +9,16 @@ from repository import ROOT
 
 #: What gives a plain ``ir.Operation``, which is an instance of no op's class.
 PLAIN = ("operation", "parent")
+#: Where ops are those of kernels' bodies, each as its class.  Ops of ``@main`` (``compiler/analysis/program``),
+#: of users' kernels and of any module (``compiler/verifier``) are plain.
+OF_BODIES = (
+    "compiler/analysis/contraction",
+    "compiler/analysis/kernel",
+    "compiler/analysis/tiling",
+    "compiler/codegen",
+)
+#: Names of ops of kernels' bodies: calls are those of ``@main``.
+NAME = re.compile(r"(?!func\.call$)(arith|cf|func|fuse|math|scf|tt)\.\w+")
 
 
 def mistakes(source: str) -> Iterator[int]:
@@ -20,6 +31,43 @@ def mistakes(source: str) -> Iterator[int]:
         plain = isinstance(first, ast.Attribute) and first.attr in PLAIN
         if (node.func.id == "defining_op" and named) or (node.func.id == "isinstance" and plain):
             yield node.lineno
+
+
+def named(source: str) -> Iterator[int]:
+    """The lines that compare the name of an op with one that is spelled there."""
+    for node in ast.walk(ast.parse(source)):
+        if (
+            isinstance(node, ast.Compare)
+            and isinstance(node.left, ast.Attribute)
+            and node.left.attr == "name"
+        ):
+            constants = (n.value for n in ast.walk(node.comparators[0]) if isinstance(n, ast.Constant))
+            if any(isinstance(value, str) and NAME.fullmatch(value) for value in constants):
+                yield node.lineno
+
+
+def test_ops_of_bodies_are_not_compared_by_name() -> None:
+    found = [
+        f"{path.relative_to(ROOT)}:{line}"
+        for folder in OF_BODIES
+        for path in sorted((ROOT / folder).rglob("*.py"))
+        for line in named(path.read_text(encoding="utf-8"))
+    ]
+    assert found == [], "isinstance(op, fuse.Load)"
+
+
+@pytest.mark.parametrize(
+    ("source", "found"),
+    [
+        ('op.name == "fuse.load"', True),
+        ('op.name not in ("arith.addf", *MORE)', True),
+        ('call.name == "func.call"', False),
+        ('row.name == "total"', False),
+        ("op.name in REDUCTIONS", False),
+    ],
+)
+def test_names_of_ops_are_found(source: str, found: bool) -> None:
+    assert list(named(source)) == [1] * found
 
 
 def test_ops_are_asked_for_by_their_classes() -> None:
