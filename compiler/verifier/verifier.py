@@ -16,10 +16,11 @@ from ..base.dataclass import dataclass
 from ..ir.bytecode import bytecode_of
 from ..ir.chosen_tiles import tiles_of
 from ..ir.contractions import PRECISIONS
+from ..ir.dialects import tt
 from ..ir.kernel import INSTEAD
 from ..ir.nesting import modules_in, nested_modules
 from ..ir.storage import functions_of
-from ..mlir import ir
+from ..mlir import func, ir
 from .rules import (
     Broken,
     Report,
@@ -127,21 +128,21 @@ def _verify(module: ir.Module, known: Mapping[Hashable, Callee], report: Report)
     report.check(module.operation, _device, module)
     report.check(module.operation, _tiles, module)
     report.check(module.operation, check_names, module.operation.name, module.operation.attributes)
-    operations = [op.operation for op in module.body.operations]
-    functions = {symbol_name(op): op for op in operations if op.name == "func.func"}
-    tt_functions = {symbol_name(op): op for op in operations if op.name == "tt.func"}
+    operations = list(module.body.operations)
+    functions = {symbol_name(op): op for op in operations if isinstance(op, func.FuncOp)}
+    tt_functions = {symbol_name(op): op for op in operations if isinstance(op, tt.Func)}
     modules = modules_in(module)
     found: dict[Hashable, Callee] = {}
     callees = Callees(functions)
     for op in operations:
-        if op.name == "tt.func":
+        if isinstance(op, tt.Func):
             code = _identity(op)
             if code not in known:
                 verify_tt_func(op, report)
             found[code] = Callee()
         elif op.name == "builtin.module":
             found[("sub-graph", *(report.check(op, _named, op) or ()))] = Callee()
-        elif op.name != "func.func":
+        elif not isinstance(op, func.FuncOp):
             report.complain(op, "is not allowed at the top of a module: expected func.func and tt.func")
     for name, op in functions.items():
         code = _identity(op)

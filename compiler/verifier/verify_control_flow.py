@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from ..ir.nesting import graph_of
 from ..ir.storage import functions_of
-from ..mlir import ir
+from ..mlir import func, ir
 from .rules import Broken, Report, function_type, is_token
 from .verify_graph import Callees
 
@@ -58,14 +58,14 @@ def verify_control_flow(func: ir.Operation, callees: Callees, report: Report) ->
 
 def _block(region: ir.Region, callees: Callees, report: Report) -> None:
     for block in region.blocks:
-        for op in (o.operation for o in block.operations):
+        for op in block.operations:
             report.check(op, _op, op, callees)
             for inner in op.regions:
                 _block(inner, callees, report)
 
 
 def _op(op: ir.Operation, callees: Callees) -> None:
-    if op.name == "func.call":
+    if isinstance(op, func.CallOp):
         name = ir.FlatSymbolRefAttr(op.attributes["callee"]).value
         kind = callees.known[name].kind
         if kind not in _CALLED:

@@ -7,7 +7,9 @@ from ..base.dataclass import dataclass
 from ..index import Expr, parse
 from ..index.facts import names_loaded
 from ..ir.choices import choices_of
+from ..ir.dialects import fuse
 from ..ir.layout import TensorSpec
+from ..mlir import func as mlir_func
 from ..mlir import ir
 from .rules import (
     Broken,
@@ -110,11 +112,11 @@ def verify_graph(func: ir.Operation, callees: Callees, report: Report) -> None:
     block = func.regions[0].blocks[0]
     named = {symbol: block.arguments[number] for symbol, number in symbols.items()}
     graph = _Graph(report, callees, func, named, {value: symbol for symbol, value in named.items()})
-    operations = [op.operation for op in block.operations]
+    operations = list(block.operations)
     graph.planned = any(op.name in _PLANNED_OPS for op in operations)
     typed: list[tuple[ir.Operation, ir.Type]] = [(func, argument.type) for argument in block.arguments]
     for op in operations:
-        if op.name in KERNEL_OPS or op.name in ("fuse.base", "fuse.base_of"):
+        if op.name in KERNEL_OPS or isinstance(op, (fuse.Base, fuse.BaseOf)):
             report.complain(op, "is only allowed in a kernel (a function with fuse.kernel)")
             continue
         if graph.gone:
@@ -122,7 +124,7 @@ def verify_graph(func: ir.Operation, callees: Callees, report: Report) -> None:
         rule = _RULES.get(op.name)
         if rule is not None:
             report.check(op, rule, graph, op)
-        if op.name == "func.call" or rule is None:
+        if isinstance(op, mlir_func.CallOp) or rule is None:
             typed += [(op, result.type) for result in op.results]
     for op, type_ in typed:
         report.check(op, _sizes_defined, graph, type_)
@@ -142,7 +144,7 @@ def _sizes_defined(graph: _Graph, type_: ir.Type) -> None:
 
 
 def _alive(graph: _Graph, op: ir.Operation) -> None:
-    if op.name == "fuse.after":
+    if isinstance(op, fuse.After):
         return
     for value in op.operands:
         why = graph.gone.get(graph.root(value))
@@ -193,10 +195,10 @@ def _size(graph: _Graph, op: ir.Operation) -> None:
 
 def _fresh(graph: _Graph, op: ir.Operation) -> None:
     spec = graph.report.tensor(op.results[0], "the result")
-    if op.name == "fuse.empty" and graph.planned and len(list(op.results[0].uses)):
+    if isinstance(op, fuse.Empty) and graph.planned and len(list(op.results[0].uses)):
         raise Broken("is not allowed beside fuse.alloc: memory is planned for all tensors or for none")
     _syms(graph, op, list(op.operands), set(spec.symbols))
-    if op.name == "fuse.alloc":
+    if isinstance(op, fuse.Alloc):
         graph.owned[op.results[0]] = op
 
 

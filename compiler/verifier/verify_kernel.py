@@ -9,12 +9,13 @@ from ..analysis.kernel.precision import COARSE, IMPLICIT
 from ..base.dataclass import dataclass
 from ..index import Expr, parse
 from ..index.facts import names_loaded
-from ..ir.contractions import ACCUMULATORS, FAST_TYPES, ONLINE_DOT, ONLINE_TYPES, PRECISIONS, PRODUCTS
+from ..ir.contractions import ACCUMULATORS, FAST_TYPES, ONLINE_TYPES, PRECISIONS, PRODUCTS
+from ..ir.dialects import fuse
 from ..ir.dialects.libm import ARITY
 from ..ir.kernel import MOST_POINTS
 from ..ir.reductions import FOLD_KINDS, LINEAR, LOG_SUM_EXP, POSITION_KINDS, SCAN_KINDS
 from ..ir.tile import Tile
-from ..mlir import ir
+from ..mlir import arith, ir
 from .rules import (
     Broken,
     Report,
@@ -109,7 +110,7 @@ def verify_kernel(func: ir.Operation, report: Report) -> Accesses | None:
     block = func.regions[0].blocks[0]
     body = _Body(report, dims, symbols, {argument: n for n, argument in enumerate(block.arguments)})
     body.versions.update(body.arguments)
-    multiplies = any(view.operation.name in PRODUCTS for view in block.operations)
+    multiplies = any(op.name in PRODUCTS for op in block.operations)
     if not multiplies:
         report.check(func, _countable, dims, "fuse.dims")
     tiled_by = report.check(func, _tile, func, dims)
@@ -118,8 +119,7 @@ def verify_kernel(func: ir.Operation, report: Report) -> Accesses | None:
     for argument, number in body.arguments.items():
         if isinstance(argument.type, ir.RankedTensorType):
             report.check(func, _only_accessed, argument, number)
-    for view in block.operations:
-        op = view.operation
+    for op in block.operations:
         rule = _RULES.get(op.name)
         if rule is None:
             if op.name.partition(".")[0] not in ("arith", "math"):
@@ -135,7 +135,7 @@ def verify_kernel(func: ir.Operation, report: Report) -> Accesses | None:
         if dims_of_results:
             for result in op.results:
                 body.value_dims[result] = dims_of_results
-            if op.name == ONLINE_DOT:
+            if isinstance(op, fuse.OnlineDot):
                 row = body.value_dims[op.operands[0]] - set(_over_names(op))
                 body.value_dims.update(dict.fromkeys(list(op.results)[1:], row))
         if tiled_by is not None and "over" in op.attributes:
@@ -143,7 +143,7 @@ def verify_kernel(func: ir.Operation, report: Report) -> Accesses | None:
     if report.complaints != before:
         return None  # what follows would be consequences
     report.check(func, _every_store_is_tied, body, ties)
-    final = list(block.operations)[-1].operation
+    final = list(block.operations)[-1]
     report.check(final, _returned, body, ties, final)
     for op, argument, coords in body.loads:
         report.check(op, _reads_no_write, body, argument, coords)
@@ -224,7 +224,7 @@ def _reduced_in_whole_axes(tile: Tile, op: ir.Operation) -> None:
 def _only_accessed(argument: ir.Value, number: int) -> None:
     """Ops that have no place in a kernel at all have a complaint of their own."""
     for use in argument.uses:
-        name = use.owner.operation.name
+        name = use.owner.name
         allowed = name in ("func.return", "fuse.base") or (
             name in ("fuse.load", "fuse.store") and use.operand_number == 0
         )
@@ -284,7 +284,7 @@ def _rounding(body: _Body, op: ir.Operation) -> frozenset[str]:
 
 def _precise(op: ir.Operation) -> None:
     """What is said of the precision of an op is said where something reads it."""
-    if IMPLICIT in op.attributes and op.name != "arith.truncf":
+    if IMPLICIT in op.attributes and not isinstance(op, arith.TruncFOp):
         raise Broken(f"expected {IMPLICIT} on an arith.truncf, got {op.name}")
     if COARSE not in op.attributes:
         return

@@ -3,21 +3,21 @@
 from collections.abc import Callable
 
 from ..ir.dialects import fuse
-from ..mlir import ir
+from ..mlir import func, ir
 from .rules import Broken, Report
 
 
 def _is_kernel(op: ir.Operation) -> bool:
-    return op.name == "func.func" and "fuse.kernel" in op.attributes
+    return isinstance(op, func.FuncOp) and "fuse.kernel" in op.attributes
 
 
 def _no_control_deps(op: ir.Operation) -> None:
-    if op.name == "func.func" and "fuse.control_deps" in op.attributes:
+    if isinstance(op, func.FuncOp) and "fuse.control_deps" in op.attributes:
         raise Broken("expected no ordered groups (fuse.control_deps) below the graph level")
 
 
 def _no_groups(op: ir.Operation) -> None:
-    if op.name == "func.call" and "fuse.group" in op.attributes:
+    if isinstance(op, func.CallOp) and "fuse.group" in op.attributes:
         raise Broken("expected merged kernels below the graph level, got a call with fuse.group")
 
 
@@ -32,7 +32,9 @@ def _launched(op: ir.Operation) -> None:
 
 
 def _planned(op: ir.Operation) -> None:
-    if op.name == "fuse.empty" and any(not isinstance(use.owner, fuse.After) for use in op.results[0].uses):
+    if isinstance(op, fuse.Empty) and any(
+        not isinstance(use.owner, fuse.After) for use in op.results[0].uses
+    ):
         raise Broken("expected fuse.alloc at the planned level, got fuse.empty")
 
 
@@ -49,11 +51,10 @@ POSTCONDITIONS: dict[str, tuple[Callable[[ir.Operation], None], ...]] = {
 
 def check_level(module: ir.Module, level: str, report: Report) -> None:
     """Complains about every op that does not belong to ``level``."""
-    for view in module.body.operations:
-        func = view.operation
-        ops = [func]
-        if func.name == "func.func" and not _is_kernel(func) and len(func.regions[0].blocks):
-            ops += [inner.operation for inner in func.regions[0].blocks[0].operations]
-        for op in ops:
+    for op in module.body.operations:
+        ops = [op]
+        if isinstance(op, func.FuncOp) and not _is_kernel(op) and len(op.regions[0].blocks):
+            ops += op.regions[0].blocks[0].operations
+        for each in ops:
             for rule in POSTCONDITIONS[level]:
-                report.check(op, rule, op)
+                report.check(each, rule, each)

@@ -5,9 +5,10 @@ from collections.abc import Mapping
 from ..analysis.cost.traffic import ATTRIBUTE as TRAFFIC
 from ..analysis.cost.traffic import Traffic
 from ..index import parse
-from ..ir.dialects import tt
+from ..ir.dialects import fuse, tt
 from ..ir.dialects.tt import Ptr
 from ..ir.tile import Tile
+from ..mlir import func as mlir_func
 from ..mlir import ir
 from .rules import (
     Broken,
@@ -57,11 +58,10 @@ def verify_tiled(func: ir.Operation, report: Report) -> None:
     report.check(func, _traffic, func)
     block = func.regions[0].blocks[0]
     numbers = {argument: n for n, argument in enumerate(block.arguments)}
-    for view in block.operations:
-        op = view.operation
-        if op.name == "func.return":
+    for op in block.operations:
+        if isinstance(op, mlir_func.ReturnOp):
             report.check(op, _returned, numbers, ties, op)
-        elif op.name == "fuse.base":
+        elif isinstance(op, fuse.Base):
             report.check(op, _base, numbers, op, report)
         else:
             report.check(op, _tile_code, op, report)
@@ -176,7 +176,7 @@ def _pointer_to(element: str, result: ir.Type) -> None:
 
 def _tile_code(op: ir.Operation, report: Report) -> None:
     """The op and everything inside it is tile code."""
-    if op.name == "fuse.base_of":
+    if isinstance(op, fuse.BaseOf):
         report.check(op, _base_of, op, report)
         return
     if not is_tile_code(op.name):
@@ -184,14 +184,14 @@ def _tile_code(op: ir.Operation, report: Report) -> None:
     for region in op.regions:
         for block in region.blocks:
             for inner in block.operations:
-                report.check(inner.operation, _tile_code, inner.operation, report)
+                report.check(inner, _tile_code, inner, report)
 
 
 def verify_tt_func(func: ir.Operation, report: Report) -> None:
     """A ``tt.func`` holds tile code only, and its type is that of its arguments."""
     for block in func.regions[0].blocks:
-        for view in block.operations:
-            report.check(view.operation, _tile_code, view.operation, report)
+        for op in block.operations:
+            report.check(op, _tile_code, op, report)
     report.check(func, _entry, func)
 
 

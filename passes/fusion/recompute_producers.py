@@ -23,7 +23,7 @@ from ..base.program import Program
 from ..base.results import drop_results
 from ..pass_base import AnalysisPass, hardware_of
 from .fusing import groups_of, measurements_of
-from .recomputing import StorageHistory, may_merge, measured_apart
+from .recomputing import Recomputed, StorageHistory, may_merge, measured_apart
 
 #: Inputs may live longer by this share of a tensor more than it takes: a number, or one for each row.
 _BESIDE = 1 / 64
@@ -109,12 +109,15 @@ class RecomputeProducers(AnalysisPass):
 
 
 @dataclass(frozen=True, eq=False)
-class _Tensor:
+class _Tensor(Recomputed):
     """A tensor that a kernel stores and others read.
 
     ``readers``: nodes that may compute it themselves.  ``stored``: whether it is needed in memory all the
     same.  ``inputs``: what it is made of.  ``weight``: issue slots of a point.
     """
+
+    RULE = "recomputed"
+    SAYS = "{} runs in each of {} readers instead of storing its result"
 
     graph: GroupGraph
     producer: int
@@ -146,20 +149,6 @@ class _Tensor:
         if self.ending > freed * (1 + _BESIDE):
             return 0.0
         return Gain(self.saved_bytes(), slots=slots).microseconds(hardware)
-
-    def report(self, name: str, remarks: Remarks, hardware: Hardware) -> None:
-        """One remark: what is computed again, and what that saves."""
-        nodes = [self.graph.deps.nodes[n] for n in (self.producer, *self.readers)]
-        remarks.add(
-            name,
-            "passed",
-            "recomputed",
-            f"{nodes[0].name} runs in each of {len(self.readers)} readers instead of storing its result",
-            ops=tuple(n.name for n in nodes),
-            locations=tuple(n.location for n in nodes),
-            saved_bytes=self.saved_bytes(),
-            microseconds=round(self.gain(hardware), 2),
-        )
 
 
 class _Uses(StorageHistory):

@@ -1,13 +1,45 @@
 """What passes that compute a producer again in its readers ask of a program.  Not a pass."""
 
-from collections.abc import Callable, Iterable
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Collection, Iterable
+from typing import ClassVar
 
 from ...compiler.analysis.fusion.form import Limits
 from ...compiler.analysis.fusion.graph import GroupGraph
 from ...compiler.analysis.fusion.measured import Measurements, PairKeys
 from ...compiler.analysis.fusion.rules import Candidate, judge
+from ...compiler.base.remarks import Remarks
 from ...compiler.cost.hardware import Hardware
 from ...compiler.mlir import ir
+
+
+class Recomputed(ABC):
+    """A tensor that the readers of a producer compute themselves."""
+
+    #: The rule of the remark, and what it says of the producer and so many readers.
+    RULE: ClassVar[str]
+    SAYS: ClassVar[str]
+
+    graph: GroupGraph
+    producer: int
+    readers: Collection[int]
+
+    @abstractmethod
+    def saved_bytes(self) -> int:
+        """Traffic that goes, less what comes for it."""
+
+    @abstractmethod
+    def gain(self, hardware: Hardware) -> float:
+        """Microseconds saved."""
+
+    def report(self, name: str, remarks: Remarks, hardware: Hardware) -> None:
+        """One remark of the pass ``name``: what is computed again, and what that saves."""
+        nodes = [self.graph.deps.nodes[n] for n in (self.producer, *sorted(self.readers))]
+        remarks.add(
+            name, "passed", self.RULE, self.SAYS.format(nodes[0].name, len(self.readers)),
+            ops=tuple(n.name for n in nodes), locations=tuple(n.location for n in nodes),
+            saved_bytes=self.saved_bytes(), microseconds=round(self.gain(hardware), 2),
+        )  # fmt: skip
 
 
 class StorageHistory:

@@ -5,14 +5,13 @@ from ...compiler.analysis.fusion.score import Gain
 from ...compiler.analysis.kernel.accesses import Summary, Write, points
 from ...compiler.analysis.kernel.info import KernelInfo
 from ...compiler.base.dataclass import dataclass
-from ...compiler.base.remarks import Remarks
 from ...compiler.cost.hardware import Hardware
 from ...compiler.cost.slots import slots
 from ...compiler.ir.kernel import REDUCTIONS, Kernel, natural
 from ...compiler.ir.layout import TensorSpec
 from ...compiler.mlir import ir
 from ..base.kernels import kernel_body
-from .recomputing import StorageHistory
+from .recomputing import Recomputed, StorageHistory
 
 #: Reductions take at most this share of the bytes of what is computed of them.
 _SHARE = 1 / 8
@@ -23,13 +22,16 @@ _PLAIN_LOAD = 3
 
 
 @dataclass(frozen=True, eq=False)
-class ReducedRows:
+class ReducedRows(Recomputed):
     """A tensor that a kernel makes of inputs and of reductions, and kernels alone read.
 
     reductions: the values of the kernel that would be stored, ``stored`` bytes in all.  inputs: the values of
     ``@main`` that the rest reads.  weight: issue slots of a point of the rest.  ending: bytes of inputs whose
     last use comes before the last reader.
     """
+
+    RULE = "stored"
+    SAYS = "{} stores its reductions, of which {} readers compute its result"
 
     graph: GroupGraph
     kernel: Kernel
@@ -76,19 +78,6 @@ class ReducedRows:
         elements = graph.sizes.estimate(graph.types[self.value].spec.numel)
         runs = sum(map(self.loaded, self.readers)) - elements
         return Gain(self.saved_bytes(), slots=runs * self.weight).microseconds(hardware)
-
-    def report(self, name: str, remarks: Remarks, hardware: Hardware) -> None:
-        nodes = [self.graph.deps.nodes[n] for n in (self.producer, *sorted(self.readers))]
-        remarks.add(
-            name,
-            "passed",
-            "stored",
-            f"{nodes[0].name} stores its reductions, of which {len(self.readers)} readers compute its result",
-            ops=tuple(n.name for n in nodes),
-            locations=tuple(n.location for n in nodes),
-            saved_bytes=self.saved_bytes(),
-            microseconds=round(self.gain(hardware), 2),
-        )
 
 
 class RowUses(StorageHistory):

@@ -8,7 +8,7 @@ cancel.  A loaded float32 is not.
 import math
 from typing import NamedTuple
 
-from ...mlir import ir
+from ...mlir import arith, ir
 
 #: Divisors of this size have a reciprocal of full precision.
 _LEAST, _MOST = 2.0**-100, 2.0**100
@@ -33,21 +33,21 @@ def moderate(value: ir.Value) -> bool:
 
 def _sizes(value: ir.Value, depth: int) -> _Sizes:
     """Of a float; ``depth``: how many operations behind one another are asked."""
-    if isinstance(value.owner, ir.Block) or depth == 0:
+    op = value.owner
+    if isinstance(op, ir.Block) or depth == 0:
         return _Sizes()
-    op = value.owner.operation
-    if op.name == "arith.constant":
+    if isinstance(op, arith.ConstantOp):
         number = ir.FloatAttr(op.attributes["value"]).value
         return _Sizes(abs(number), abs(number), number >= 0) if number else _Sizes(1.0, 1.0, True)
-    if op.name in ("arith.sitofp", "arith.uitofp"):
-        return _Sizes(1.0, 2.0**64, op.name == "arith.uitofp")
-    if op.name == "arith.extf":
+    if isinstance(op, (arith.SIToFPOp, arith.UIToFPOp)):
+        return _Sizes(1.0, 2.0**64, isinstance(op, arith.UIToFPOp))
+    if isinstance(op, arith.ExtFOp):
         return _Sizes(*_SIZES.get(str(op.operands[0].type), ()))
     if op.name in _OF_ONE and len(op.operands) == 1:
         return _OF_ONE[op.name](_sizes(op.operands[0], depth - 1))
     if op.name in _OF_TWO:
         first, second = (_sizes(v, depth - 1) for v in list(op.operands)[-2:])
-        if op.name == "arith.mulf" and op.operands[0] == op.operands[1]:
+        if isinstance(op, arith.MulFOp) and op.operands[0] == op.operands[1]:
             return _product(first, second)._replace(positive=True)
         return _OF_TWO[op.name](first, second)
     return _Sizes()

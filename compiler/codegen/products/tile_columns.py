@@ -28,7 +28,7 @@ class TileColumns(TileStreams):
         axis = self.tile.looped
         roots = [op for op in self.plan.roots(stage) if not index_check(op)]
         between = [op for op in body if op.name in PRODUCTS and op not in roots]
-        several = bool(between) and all(op.name == DOT for op in roots)
+        several = bool(between) and all(isinstance(op, fuse.Dot) for op in roots)
         if axis is None or not (len(roots) == 1 or several):
             return None
         masks = [self._mask(op, bool(between)) for op in roots]
