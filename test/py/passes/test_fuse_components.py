@@ -74,3 +74,36 @@ def test_an_index_out_of_range_is_refused():
 def test_the_numbers_of_each_pass():
     check(pairs, *atoms(), verify="numeric")
     check(largest, *atoms(), verify="numeric")
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_drawn_vectors(seed):
+    """Functions of vectors between rows that are looked up: reduced by their length, and by component."""
+    generator = torch.Generator().manual_seed(seed)
+
+    def drawn(*choices):
+        return choices[torch.randint(0, len(choices), (1,), generator=generator)]
+
+    count, neighbours, components = drawn(7, 33, 64), drawn(1, 5, 32), drawn(2, 3, 4)
+    joined = drawn(torch.Tensor.sum, torch.Tensor.mean, torch.Tensor.amax)
+    other, over = drawn(torch.Tensor.sum, torch.Tensor.amin), drawn(torch.tanh, torch.sin, torch.neg)
+
+    def vectors(at, near, weight):
+        apart = over(at[near] - at[:, None])
+        far = apart.square().sum(-1) + 0.5
+        near_by = weight / far + 1 / (far * far) - 0.25 * far
+        return joined((near_by * near_by + far)[..., None] * apart, 1), other(near_by * 2, 1)
+
+    at = torch.rand(count, components, generator=generator)
+    near = torch.randint(0, count, (count, neighbours), generator=generator)
+    weight = torch.rand(count, 1, generator=generator)
+    check(vectors, at, near, weight, interpret_level="planned", hardware="h200")
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("function", [pairs, largest])
+def test_on_a_gpu(function):
+    at, near = (a.cuda() for a in atoms(5000, 32))
+    (graph,) = check(function, at, near).graphs
+    assert fused(graph)
+    assert graph.launches_after == 1

@@ -212,3 +212,31 @@ def test_who_keeps_the_tensor_gets_a_copy():
 
 def test_the_op_has_a_name():
     assert torch_names.resolve("fuse.take_over") is take_over
+
+
+@pytest.mark.gpu
+def test_the_gradient_of_a_loss_needs_no_memory_on_a_gpu():
+    given_ = [a.detach().cuda() for a in given()]
+    x, w, label = given_[0].repeat(16, 1).requires_grad_(), given_[1].requires_grad_(), given_[2].repeat(16)
+    call = torch.compile(loss, backend=fuse_mlir.backend)
+
+    def step():
+        return torch.autograd.grad(call(x, w, label), (x, w))
+
+    for _ in range(3):
+        step()
+    before = torch.cuda.memory_allocated()
+    torch.cuda.reset_peak_memory_stats()
+    found = step()
+    logits = x.shape[0] * w.shape[1] * 4
+    assert torch.cuda.max_memory_allocated() - before < 1.25 * logits
+    agrees(found, loss, (x, w, label), (x, w))
+
+
+@pytest.mark.gpu
+def test_a_graph_that_is_kept_gives_the_same_again_on_a_gpu():
+    x, w, label = (a.detach().cuda() for a in given())
+    args = x.requires_grad_(), w.requires_grad_(), label
+    result = torch.compile(loss, backend=fuse_mlir.backend)(*args)
+    first = [g.clone() for g in torch.autograd.grad(result, args[:2], retain_graph=True)]
+    assert all(map(torch.equal, first, torch.autograd.grad(result, args[:2])))
