@@ -34,18 +34,29 @@ class Rewrite(Generic[Subject]):
 
 
 class Weighed(int):
-    """How often a rewrite fired that weighs times, and those of each node that it changed or left alone."""
+    """How often a rewrite fired that weighs times, or says why it does not fire, and what it says of nodes:
+    times of those that it changed (``passed``) or left as slower (``missed``), and why others are ``kept``.
+    """
 
     passed: tuple[tuple[Node, Mapping[str, float]], ...] = ()
     missed: tuple[tuple[Node, Mapping[str, float]], ...] = ()
+    kept: tuple[tuple[Node, str], ...] = ()
 
     def fired(self, node: Node, times: Mapping[str, float]) -> "Weighed":
         """Once more, with these times in microseconds."""
-        return self._with(self + 1, (*self.passed, (node, times)), self.missed)
+        return self._with(self + 1, (*self.passed, (node, times)), self.missed, self.kept)
 
     def refused(self, node: Node, times: Mapping[str, float]) -> "Weighed":
         """As often as before."""
-        return self._with(self, self.passed, (*self.missed, (node, times)))
+        return self._with(self, self.passed, (*self.missed, (node, times)), self.kept)
+
+    def stays(self, node: Node, reason: str) -> "Weighed":
+        """As often as before, for a reason: a sentence without a capital or a full stop."""
+        return self._with(self, self.passed, self.missed, (*self.kept, (node, reason)))
+
+    def counted(self, count: int) -> "Weighed":
+        """So often, with what was said before."""
+        return self._with(count, self.passed, self.missed, self.kept)
 
     @property
     def times(self) -> dict[str, float]:
@@ -56,9 +67,11 @@ class Weighed(int):
         return found
 
     @staticmethod
-    def _with(count: int, passed: tuple[Any, ...], missed: tuple[Any, ...]) -> "Weighed":
+    def _with(
+        count: int, passed: tuple[Any, ...], missed: tuple[Any, ...], kept: tuple[Any, ...]
+    ) -> "Weighed":
         made = Weighed(count)
-        made.passed, made.missed = passed, missed
+        made.passed, made.missed, made.kept = passed, missed, kept
         return made
 
 
@@ -87,11 +100,14 @@ class Rewriting:
         count = rewrite(subject)
         weighed = count if isinstance(count, Weighed) else Weighed(count)
         for node, times in weighed.missed:
-            line = user_line(node)
+            message = f"not so: {rewrite.remark}; it is estimated to take longer"
+            ops, where = (node.name,), _lines(node)
+            self._remarks.add(rewrite.name, "missed", "slower", message, ops=ops, locations=where, **times)
+        for node, reason in weighed.kept:
+            ops, where = (node.name,), _lines(node)
             self._remarks.add(
-                rewrite.name, "missed", "slower", f"not so: {rewrite.remark}; it is estimated to take longer",
-                ops=(node.name,), locations=() if line is None else (line_text(line),), **times,
-            )  # fmt: skip
+                rewrite.name, "missed", "stays", f"{node.name} stays: {reason}", ops=ops, locations=where
+            )
         if not count:
             return
         changed = self._changed()
@@ -127,4 +143,9 @@ class Rewriting:
         return (node for graph in graphs for node in graph.nodes)
 
 
-__all__ = ["Rewrite", "Rewriting", "rewrite"]
+def _lines(node: Node) -> tuple[str, ...]:
+    line = user_line(node)
+    return () if line is None else (line_text(line),)
+
+
+__all__ = ["Rewrite", "Rewriting", "Weighed", "rewrite"]

@@ -23,10 +23,11 @@ that makes no such kernel: ``products`` other than ``auto``, or ``rounding="eage
 
 A row that sees no key is 0, as the op defines it.  A NaN in a score that a mask of bools hides is lost.
 
+Remarks: why a call under a mask stays (``missed: stays``).
+
 Why not an MLIR pass: AOTAutograd chooses torch's kernel when it traces the op.
 """
 
-import logging
 from functools import partial
 from typing import Any
 
@@ -39,9 +40,7 @@ from ...fx.new_node import new_node
 from ..captured.attention_masks import attention_arguments
 from ..captured.attention_splits import hardware_of, is_autocast
 from ..captured.matching import example, rewrite_graphs
-from ..rewriting import rewrite
-
-log = logging.getLogger(__name__)
+from ..rewriting import Weighed, rewrite
 
 #: The most queries of a call whose keys ``attention-splits`` or the library splits.
 _MOST_SPLIT = 16
@@ -58,10 +57,15 @@ def spell_calls(gm: GraphModule) -> int:
     """
     if torch.is_autocast_enabled("cuda"):
         return 0
-    return rewrite_graphs(gm, _spell_graph)
+    kept = list[tuple[Node, str]]()
+    count = Weighed(rewrite_graphs(gm, partial(_spell_graph, kept=kept)))
+    for node, reason in kept:
+        count = count.stays(node, reason)
+    return count
 
 
-def _spell_graph(graph: Graph) -> int:
+def _spell_graph(graph: Graph, kept: list[tuple[Node, str]]) -> int:
+    """``kept`` takes the calls under a mask that stay on a GPU, each with the reason."""
     calls = [n for n in graph.nodes if n.target is F.scaled_dot_product_attention]
     if not calls or any(is_autocast(node) for node in graph.nodes):
         return 0
@@ -71,9 +75,14 @@ def _spell_graph(graph: Graph) -> int:
         if reason is None:
             _spell(node)
             count += 1
-        else:
-            log.debug("%s stays a call: %s", node.name, reason)
+        elif _has_mask_on_gpu(node):
+            kept.append((node, reason))
     return count
+
+
+def _has_mask_on_gpu(node: Node) -> bool:
+    mask = example(attention_arguments(node).get("attn_mask"))
+    return mask is not None and mask.device.type == "cuda"
 
 
 def _refusal(node: Node) -> str | None:
@@ -105,7 +114,7 @@ def _refusal(node: Node) -> str | None:
     computed = _is_computed(arguments["attn_mask"], q.shape[2] + k.shape[2])
     bools = mask.dtype == torch.bool
     times = sizes.call_times(hardware, computed=computed, bools=bools, rows=mask.shape[-2])
-    return None if times > 1 else f"it takes {times} of the kernel's time"
+    return None if times > 1 else f"it takes {times} times as long as the kernel"
 
 
 def _is_computed(mask: Node, places: int) -> bool:

@@ -20,10 +20,11 @@ It fires with ``flex_attention="generated"`` and ``products="generated"``, under
 ``flex-kernels``: Inductor's kernels were measured to take less time.  It does not fire where a captured
 tensor has a gradient, which is a sum over scores.
 
+Remarks: why a call stays (``missed: stays``).
+
 Why not an MLIR pass: the functions are FX graphs, and the op is a call of Inductor where it stays.
 """
 
-import logging
 import math
 from collections.abc import Callable
 from typing import Any
@@ -33,11 +34,9 @@ from torch import Tensor
 from torch.fx import Graph, GraphModule, Node
 
 from ...fx.new_node import tidied
-from ..rewriting import rewrite
+from ..rewriting import Weighed, rewrite
 from .flex_masks import NotRead, read_score
 from .flex_spelled import LOG_2, FlexCall, FlexGraph, for_each_head, function_of
-
-log = logging.getLogger(__name__)
 
 #: The places of the score function, of its gradient and of the ``BlockMask`` among the arguments.
 _SCORE, _JOINT, _BLOCKS = 7, 8, 9
@@ -48,8 +47,11 @@ _CAPTURED = 3
 @rewrite("flex-gradients", "the gradient of flex_attention is spelled out, so that no kernel stores scores")
 def spell_flex_gradients(flex: FlexGraph) -> int:
     """Rewrites a graph with ``meta["val"]`` in place; how many calls are spelled out."""
-    count, target = 0, torch.ops.higher_order.flex_attention_backward
-    for node in flex.gm.graph.find_nodes(op="call_function", target=target) if flex.gradients else ():
+    count, target = Weighed(), torch.ops.higher_order.flex_attention_backward
+    for node in flex.gm.graph.find_nodes(op="call_function", target=target):
+        if not flex.gradients:
+            count = count.stays(node, "Inductor's kernels of its gradients take less time")
+            continue
         for user in list(node.users):
             if not user.users:
                 node.graph.erase_node(user)
@@ -59,11 +61,12 @@ def spell_flex_gradients(flex: FlexGraph) -> int:
                 raise NotRead("a captured tensor has a gradient")
             joint = _of_scores(function_of(flex.gm, node.args[_JOINT]))
         except NotRead as reason:
-            log.debug("%s stays: %s", node.name, reason)
+            count = count.stays(node, str(reason))
             continue
         call.spell_out(flex, lambda *given, joint=joint: _results(joint, *given))
-        count += 1
-    return tidied(flex.gm, count)
+        count = count.counted(count + 1)
+    tidied(flex.gm, count)
+    return count
 
 
 def _of_scores(function: GraphModule) -> GraphModule:

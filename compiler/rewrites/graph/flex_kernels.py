@@ -31,10 +31,11 @@ functions allow it.  It does not fire
 - where all scores are admitted by the mask function but not by the tables, as eager does not look at these;
 - with ``rounding="eager"``, where no chain of products runs on line.
 
+Remarks: why a call stays (``missed: stays``).
+
 Why not an MLIR pass: the functions are FX graphs, and the op is a call of Inductor where it stays.
 """
 
-import logging
 import math
 from collections.abc import Callable
 from typing import Any
@@ -46,11 +47,9 @@ from torch.fx import GraphModule
 from ...cost.attention import LoopedAttention
 from ...cost.hardware import Hardware
 from ...fx.new_node import tidied
-from ..rewriting import rewrite
+from ..rewriting import Weighed, rewrite
 from .flex_masks import NotRead
 from .flex_spelled import LOG_2, FlexCall, FlexGraph, for_each_head
-
-log = logging.getLogger(__name__)
 
 #: The places of the score function and of the ``BlockMask`` among the arguments.
 _SCORE, _BLOCKS = 3, 4
@@ -59,18 +58,19 @@ _SCORE, _BLOCKS = 3, 4
 @rewrite("flex-kernels", "flex_attention is spelled out, as one kernel of its products is faster")
 def spell_flex_attention(flex: FlexGraph) -> int:
     """Rewrites a graph with ``meta["val"]`` in place; how many calls are spelled out."""
-    count = 0
+    count = Weighed()
     for node in flex.gm.graph.find_nodes(op="call_function", target=torch.ops.higher_order.flex_attention):
         try:
             call = FlexCall.of(flex.gm, node, _SCORE, _BLOCKS)
             if not flex.forced:
                 _weigh(call, flex.hardware())
         except NotRead as reason:
-            log.debug("%s stays: %s", node.name, reason)
+            count = count.stays(node, str(reason))
             continue
         call.spell_out(flex, _results)
-        count += 1
-    return tidied(flex.gm, count)
+        count = count.counted(count + 1)
+    tidied(flex.gm, count)
+    return count
 
 
 def _weigh(call: FlexCall, hardware: Hardware) -> None:

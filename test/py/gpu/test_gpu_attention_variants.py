@@ -7,7 +7,16 @@ from collections.abc import Callable
 
 import pytest
 import torch
-from attention_conditions import assert_as_eager, gradients, in_float64, masked, plain, samples, seen_by
+from attention_conditions import (
+    assert_as_eager,
+    gradients,
+    in_float64,
+    masked,
+    noise_of,
+    plain,
+    samples,
+    seen_by,
+)
 from attention_variants import VARIANTS, Sizes
 from compiling import Compiled
 from torch import Tensor
@@ -73,6 +82,6 @@ def test_gradients(name: str, numbers: str) -> None:
 
         found = of(compiled, args), of(function, args), of(function, in_float64(args))
         for each in zip(*found, strict=True):
-            assert_as_eager(*each)
+            assert_as_eager(*each, times=variant.error, noise=noise_of(found[0][0], mask))
         for a, b in zip(found[0], of(compiled, args), strict=True):
             assert torch.equal(a.view(torch.int16), b.view(torch.int16))

@@ -42,6 +42,13 @@ def masked(variant: Variant) -> Callable[..., Tensor]:
     return lambda seen, *args: variant.attend(lambda s: s.masked_fill(~seen, -torch.inf), *args)
 
 
+def noise_of(result: Tensor, mask: str) -> float:
+    """Of gradients of a result: they are 0 where a row sees one key, the difference of two numbers of which
+    one is rounded to 16 bits.
+    """
+    return 2**-8 * result.numel() ** 0.5 if mask == "one key" else 1e-5
+
+
 def gradients(function: Callable[..., Tensor], args: list[Tensor], learned: bool) -> list[Tensor]:
     """A result and its gradients, of a loss whose gradient differs from number to number."""
     count = len(args) if learned else 3
@@ -49,11 +56,14 @@ def gradients(function: Callable[..., Tensor], args: list[Tensor], learned: bool
     result = function(*args)
     draw = torch.Generator().manual_seed(result.numel())
     given = torch.randn(result.shape, generator=draw).to(torch.bfloat16).to(result)
-    return [result.detach(), *torch.autograd.grad(result, args[:count], given)]
+    found = torch.autograd.grad(result, args[:count], given, allow_unused=True)
+    return [result.detach(), *(x for x in found if x is not None)]
 
 
-def assert_as_eager(found: Tensor, eager: Tensor, exact: Tensor) -> None:
-    """NaN and infinite where float64 is, and no further from it than eager is."""
+def assert_as_eager(
+    found: Tensor, eager: Tensor, exact: Tensor, *, times: float = 1.05, noise: float = 1e-5
+) -> None:
+    """NaN and infinite where float64 is, and at most ``times`` as far from it as eager, but for ``noise``."""
     assert (found.dtype, found.shape, found.stride()) == (eager.dtype, eager.shape, eager.stride())
     assert torch.equal(found.isnan(), exact.isnan())
     infinite = exact.isinf()
@@ -62,4 +72,4 @@ def assert_as_eager(found: Tensor, eager: Tensor, exact: Tensor) -> None:
         torch.where(infinite, 0, x).nan_to_num().norm()
         for x in (found.double() - exact, eager.double() - exact, exact)
     )
-    assert error <= 1.05 * allowed + 1e-3 * size + 1e-5
+    assert error <= times * allowed + 1e-3 * size + noise

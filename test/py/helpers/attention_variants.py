@@ -39,6 +39,8 @@ class Variant:
     ``rule``: what becomes of it.  ``kernels``: of its gradients, where an option asks for them: how many are
     derived; 0 where torch saves what has rows and columns.  ``learned``: whether what is beside q, k and v
     has gradients, too.  ``skips``: whether it masks whole blocks, which then are not read.
+    ``error``: how many times eager's error gradients may have: few rows are multiplied by calls, which round
+    scores to 16 bits beside the sums of a kernel that does not.
     """
 
     attend: Callable[..., Tensor]
@@ -52,6 +54,7 @@ class Variant:
     kernels: int = 3
     learned: bool = False
     skips: bool = False
+    error: float = 1.05
 
     def sizes(self, rows: int, keys: int) -> Sizes:
         return Sizes(self.rows or rows, max(keys, self.keys))
@@ -302,15 +305,16 @@ VARIANTS: dict[str, Variant] = {
         documents, lambda s: [counted(3, n).sort()[0] for n in (s.rows, s.keys)], skips=True
     ),
     "causal, of floats": Variant(causal_float, skips=True),
-    "a triangle added": Variant(triangle, skips=True),
-    "sinks": Variant(sinks, lambda s: [drawn(s.heads)]),
-    "softmax plus one": Variant(plus_one),
-    "differential": Variant(differential, lambda s: [drawn(1).abs()]),
+    "a triangle added": Variant(triangle, skips=True, kernels=0),
+    "sinks": Variant(sinks, lambda s: [drawn(s.heads)], kernels=0),
+    "softmax plus one": Variant(plus_one, kernels=0),
+    "differential": Variant(differential, lambda s: [drawn(1).abs()], kernels=6),
     "heads of 16 and 40": Variant(soft_cap, summed=16, made=40),
     "heads of 256": Variant(soft_cap, summed=256, made=256),
     "heads of 24 and 8": Variant(soft_cap, summed=24, made=8),
     "two products": Variant(
-        two_products, lambda s: [drawn(s.batch, s.heads, s.rows, 16), drawn(s.batch, 1, s.keys, 16)]
+        two_products, lambda s: [drawn(s.batch, s.heads, s.rows, 16), drawn(s.batch, 1, s.keys, 16)],
+        kernels=0,
     ),
     "two parts": Variant(
         concatenated, lambda s: [drawn(s.batch, s.heads, s.rows, 16), drawn(s.batch, 1, s.keys, 16)]
@@ -319,16 +323,18 @@ VARIANTS: dict[str, Variant] = {
         normed_and_turned, lambda s: [drawn(n, 32) for n in (s.rows, s.keys)]
     ),
     "gate": Variant(gated, lambda s: [drawn(s.batch, s.heads, s.rows, 16)]),
-    "of a logarithm": Variant(logarithms),
-    "safe softmax": Variant(safe, rule="whole-row"),
-    "talking heads": Variant(talking_heads, lambda s: [drawn(s.heads, s.heads)], rule="form"),
+    "of a logarithm": Variant(logarithms, kernels=0),
+    "safe softmax": Variant(safe, rule="whole-row", kernels=0),
+    "talking heads": Variant(talking_heads, lambda s: [drawn(s.heads, s.heads)], rule="form", kernels=0),
     "lengths": Variant(lengths, lambda s: [torch.tensor([s.keys, 0])], skips=True),
-    "one query": Variant(lengths, lambda s: [torch.tensor([s.keys, 7])], skips=True, sharing=2, rows=1),
-    "a few queries": Variant(grouped, sharing=2, rows=4),
+    "one query": Variant(
+        lengths, lambda s: [torch.tensor([s.keys, 7])], skips=True, sharing=2, rows=1, kernels=0, error=2
+    ),
+    "a few queries": Variant(grouped, sharing=2, rows=4, kernels=0, error=2),
     "guesses in a tree": Variant(
         tree, lambda s: [torch.ones(s.rows, s.rows).tril().bool() & (counted(2, s.rows, s.rows) > 0)],
         sharing=2, rows=5,
     ),
-    "int8 cache": Variant(in_bytes, cache_of(torch.int8), sharing=2, rows=1, kernels=0),
-    "fp8 cache": Variant(in_bytes, cache_of(torch.float8_e4m3fn), sharing=2, rows=1, kernels=0),
+    "int8 cache": Variant(in_bytes, cache_of(torch.int8), sharing=2, rows=1, kernels=0, error=2),
+    "fp8 cache": Variant(in_bytes, cache_of(torch.float8_e4m3fn), sharing=2, rows=1, kernels=0, error=2),
 }  # fmt: skip

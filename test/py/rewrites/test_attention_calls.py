@@ -16,6 +16,7 @@ from fuse_mlir.compiler.cost.attention import LoopedAttention
 from fuse_mlir.compiler.cost.devices import hardware_named
 from fuse_mlir.compiler.rewrites.attention import attention_calls
 from fuse_mlir.compiler.rewrites.attention.attention_calls import spell_calls
+from fuse_mlir.compiler.rewrites.rewriting import Weighed
 from fuse_mlir.compiler.rewrites.stages import Switch, switched_on
 
 H200 = hardware_named("h200")
@@ -119,6 +120,23 @@ def test_left_alone(how: dict[str, Any]) -> None:
     gm = captured(**how)
     assert spell_calls(gm) == 0
     assert any(n.target is F.scaled_dot_product_attention for n in gm.graph.nodes)
+
+
+@pytest.mark.parametrize(
+    ("how", "reason"),
+    [
+        ({"keys": 100}, ["80 rows and 100 keys were not measured"]),
+        ({"head": 128}, ["it takes 0.97 times as long as the kernel"]),
+        ({"gradients": True}, ["gradients are asked for"]),
+        ({"function": causal}, []),
+        ({"device": "cpu"}, []),
+    ],
+)
+def test_a_call_under_a_mask_says_why_it_stays(how: dict[str, Any], reason: list[str]) -> None:
+    """Where a kernel could be, on a GPU."""
+    counted = spell_calls(captured(**how))
+    assert isinstance(counted, Weighed)
+    assert [text for _, text in counted.kept] == reason
 
 
 def test_other_gpus_and_options_keep_the_call(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -61,7 +61,8 @@ def gradients(function: Callable[..., Any], args: list[Tensor], dtype: torch.dty
 
 
 def spelled(compiled: Compiled) -> list[str]:
-    return [r.pass_name for g in compiled.graphs for r in g.remarks.items if r.pass_name.startswith("flex-")]
+    said = [r for g in compiled.graphs for r in g.remarks.items if r.kind == "passed"]
+    return [r.pass_name for r in said if r.pass_name.startswith("flex-")]
 
 
 def derived(compiled: Compiled) -> list[str]:

@@ -13,6 +13,7 @@ from torch.nn.attention.flex_attention import BlockMask, create_block_mask, flex
 
 from fuse_mlir.compiler.analysis.contraction.looped import LoopedBlocks
 from fuse_mlir.compiler.analysis.tiling import held_rules
+from fuse_mlir.compiler.base.remarks import Remark
 from fuse_mlir.compiler.rewrites.graph import flex_attention as flex_attention_rewrite
 
 FORCED = {
@@ -21,7 +22,9 @@ FORCED = {
 HEADS, SIZE = 4, 150
 SLOPES = 2.0 ** -torch.arange(HEADS)
 TABLE = torch.randn(HEADS, 2 * SIZE, generator=torch.Generator().manual_seed(1))
+SEEN = TABLE > 0
 DOCUMENT = torch.arange(SIZE) // 40
+NUMBERS = torch.arange(SIZE) // 40
 LENGTHS = torch.tensor([140, 31])
 
 Function = Callable[..., Tensor]
@@ -54,7 +57,11 @@ def blocks_of(mask: Function | None, batch: int | None = None) -> BlockMask | No
 
 
 def spelled(compiled: Compiled) -> int:
-    return sum(r.pass_name == "flex-kernels" for g in compiled.graphs for r in g.remarks.items)
+    return sum(r.kind == "passed" for r in said(compiled))
+
+
+def said(compiled: Compiled) -> list[Remark]:
+    return [r for g in compiled.graphs for r in g.remarks.items if r.pass_name == "flex-kernels"]
 
 
 def rules(compiled: Compiled) -> list[str]:
@@ -202,21 +209,25 @@ def test_tables_alone_mask_nothing_in_eager_mode() -> None:
     args = [drawn(2, HEADS, 160, 16) for _ in range(3)]
     compiled = Compiled(attend, FORCED)
     torch.testing.assert_close(compiled(*args), attend(*args))
-    assert spelled(compiled) == 0
+    assert ["only the tables of its blocks mask scores" in r.message for r in said(compiled)] == [True]
 
 
-REFUSED: dict[str, tuple[Function | None, Function | None]] = {
-    "both sides": (None, lambda b, h, i, j: (i >= j) | (j >= 100)),
-    "not linear": (None, lambda b, h, i, j: j % 3 != 0),
-    "two tables": (None, lambda b, h, i, j: DOCUMENT[i] == TABLE[0].long()[j]),
-    "a mask that is looked up": (None, lambda b, h, i, j: (TABLE > 0)[h, j]),
-    "two keys": (None, lambda b, h, i, j: j <= 2 * j),
+#: Name -> score and mask functions, and what the remark says of them.
+REFUSED: dict[str, tuple[Function | None, Function | None, str]] = {
+    "both sides": (None, lambda b, h, i, j: (i >= j) | (j >= 100), "bound keys from two sides"),
+    "not linear": (None, lambda b, h, i, j: j % 3 != 0, "its mask is computed by aten.ne.Scalar"),
+    "two tables": (None, lambda b, h, i, j: DOCUMENT[i] == NUMBERS[j], "look-ups of two tensors"),
+    "a mask that is looked up": (None, lambda b, h, i, j: SEEN[h, j], "its mask is computed by"),
+    "two keys": (None, lambda b, h, i, j: j <= 2 * j, "is not linear in the key"),
+    "no key": (None, lambda b, h, i, j: i >= h, "compares no key"),
+    "a sum": (lambda s, b, h, i, j: s + TABLE.sum(), None, "aten.sum.default in a function is not pointwise"),
+    "a row": (lambda s, b, h, i, j: s + TABLE[h].amax(), None, "index in a function is no number"),
 }
 
 
 @pytest.mark.parametrize("name", REFUSED)
 def test_left_alone(name: str) -> None:
-    score, mask = REFUSED[name]
+    score, mask, reason = REFUSED[name]
     blocks = blocks_of(mask)
 
     def attend(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
@@ -224,4 +235,14 @@ def test_left_alone(name: str) -> None:
 
     compiled = Compiled(attend, FORCED)
     torch.testing.assert_close(compiled(*factors()), attend(*factors()), rtol=0.02, atol=0.01)
-    assert spelled(compiled) == 0
+    [remark] = said(compiled)
+    assert (remark.kind, remark.rule) == ("missed", "stays")
+    assert reason in remark.message
+
+
+def test_left_alone_in_float32() -> None:
+    """Tensor cores would round its products."""
+    compiled = Compiled(lambda q, k, v: flex_attention(q, k, v, enable_gqa=True), FORCED)
+    compiled(*(t.float() for t in factors()))
+    [remark] = said(compiled)
+    assert "tensor cores do not multiply its dtype exactly" in remark.message
