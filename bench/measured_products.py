@@ -105,3 +105,20 @@ SMALL = {
     (4096, 1, 128, 128, "bf16", True): (35.6, 39.6),
     (256, 1, 128, 4096, "bf16", True): (67.2, 65.4),
 }
+
+#: Rows in segments, sizes (segments, rows, columns, summed): the call and the kernel, in bf16, by events with
+#: a cold cache; two runs of the same day.  Larger ones ran at a lower clock.
+SEGMENTED: dict[tuple[int, int, int, int], list[tuple[float, float]]] = {
+    (8, 8192, 14336, 4096): [(1379, 1400), (1318, 1321)],
+    (8, 8192, 4096, 14336): [(1360, 1415), (1304, 1341)],
+    (64, 32768, 768, 2048): [(189, 193), (182, 182)],
+    (64, 32768, 2048, 768): [(213, 215), (211, 209)],
+    (64, 262144, 768, 2048): [(1192, 1220)],
+    (64, 262144, 2048, 768): [(1290, 1407)],
+}
+#: Two such products with a gate, of rows that are taken of fewer: (tokens, segments, rows, columns, summed).
+GATED: dict[tuple[int, int, int, int, int], list[tuple[float, float]]] = {
+    (4096, 8, 8192, 14336, 4096): [(3131, 3173), (2824, 2979)],
+    (4096, 64, 32768, 768, 2048): [(447, 380), (442, 367)],
+    (32768, 64, 262144, 768, 2048): [(3162, 2601)],
+}
