@@ -224,7 +224,7 @@ class SegmentRates:
     """Products of rows in segments: how many times as long as one of as many blocks of rows without them, and
     what they take beside that.  ``kernel``, ``kernel_more``; ``pair``, of two products in one kernel;
     ``narrow``, of blocks of fewer sums than a thread has registers for; ``call``, ``call_more``, of the
-    library.  ``fewest``: rows of a segment, of which none fewer was measured.  ``margin``: the part of the
+    library.  ``fewest``: rows of a segment, below which no estimate is fitted.  ``margin``: the part of the
     library's time that a kernel is to take at most.
     """
 

@@ -73,7 +73,7 @@ class ChooseLibraries(AnalysisPass):
     asserts that ends do not decrease or pass the last row.  What is summed may come in segments instead, each
     of which makes a matrix: the gradient of the weights of experts.  Two products of the same rows, which a
     gate joins, are weighed as a whole (rule ``pair``), with what makes the rows (``segment_pairs.py``).
-    Segments of fewer than 32 rows, and sums in segments, are the library's.
+    Segments of fewer than 256 rows, and sums in segments, are the library's.
 
     Products that sum along each other's columns are weighed as a whole (rule ``chain``): two matrices times
     each other, of at least 4096 rows and at most 128 columns, with what is computed between them, which

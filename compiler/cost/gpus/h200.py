@@ -174,7 +174,7 @@ _SEGMENTS = SegmentRates(
     narrow=_times(1.18, _EXPERTS),
     call=_times(1.07, _EXPERTS),
     call_more=_us(33.0, _EXPERTS),
-    fewest=Rate(32, "rows", _EXPERTS),
+    fewest=Rate(256, "rows", _EXPERTS),
     margin=_times(0.96, _EXPERTS),
 )
 #: Calls of a wide chain: 8 layers of 262144 rows and 256 columns took 685 us, not 525; 64-256x7-4 columns
