@@ -23,6 +23,7 @@ from ..base.program import Program
 from ..base.results import drop_results
 from ..pass_base import AnalysisPass, hardware_of
 from .fusing import groups_of, measurements_of
+from .materialize_fusion import MaterializeFusion
 from .recomputing import Recomputed, StorageHistory, may_merge, measured_apart
 
 #: Inputs may live longer by this share of a tensor more than it takes: a number, or one for each row.
@@ -50,6 +51,9 @@ class RecomputeProducers(AnalysisPass):
     It fires where the estimate says that time is saved.  Saved are the reads of the tensor and its store,
     unless something else still needs it in memory.  Paid are the reads of the producer's inputs, but for
     those that the reader reads anyway, and the operations that run once more.
+
+    What is computed again may read what is cheaper to compute again, too: its copies are then merged with
+    their readers, and the pass takes one more step.
 
     Of a kernel with several results, only what the tensor needs runs again, and the copy is named after the
     FX nodes of that alone: the normalised rows of the backward kernel of a layer norm, without its sums.
@@ -81,6 +85,12 @@ class RecomputeProducers(AnalysisPass):
     def run_with(self, module: ir.Module, remarks: Remarks, analyses: AnalysisManager) -> None:
         if self.computed_indices and not _computes_indices(module):
             return
+        while self._leaves_some(module, remarks, analyses):
+            analyses.keep_only((Program,))
+            MaterializeFusion().run_with(module, remarks, analyses)
+
+    def _leaves_some(self, module: ir.Module, remarks: Remarks, analyses: AnalysisManager) -> bool:
+        """Makes one step; whether what copies read now may be computed again in the next one."""
         hardware = hardware_of(self.hardware, self, module)
         graph = groups_of(analyses)
         apart = measured_apart(graph, measurements_of(self.name, self.fusions, module))
@@ -88,7 +98,7 @@ class RecomputeProducers(AnalysisPass):
         gaining = [t for t, gain in gains.items() if gain > 0 and not apart(t.producer, t.readers)]
         found = _apart(sorted(gaining, key=lambda t: -gains[t]))
         if not found:
-            return
+            return False
         program = analyses.get(Program)
         copies = [_Copy.make(program, graph, tensor, reader) for tensor in found for reader in tensor.readers]
         judged = GroupGraph.of(module)  # the one of the analysis manager knows nothing of the copies
@@ -106,6 +116,8 @@ class RecomputeProducers(AnalysisPass):
         judged.assign()
         for left in refused:
             left.undo(program)
+        makers = {t.producer for t in found} - {c.tensor.producer for c in refused}
+        return any(t not in found and makers & {*t.readers} for t in gaining)
 
 
 @dataclass(frozen=True, eq=False)
