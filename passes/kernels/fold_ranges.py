@@ -22,7 +22,7 @@ from .float_ranges import FloatRanges
 #: Least and greatest value; None where there is no bound.
 Range = tuple[int | None, int | None]
 _ANY: Range = (None, None)
-_INDEX_BITS = 64
+_INDEX_BITS, _NARROW_BITS = 64, 32
 #: Operands of a ``fuse.load`` in front of its indices: tensor, guard, other.
 _BEFORE_INDICES = 3
 
@@ -48,10 +48,11 @@ class FoldRanges(AnalysisPass):
     type, where that is unsigned or some bits are taken of it (a table of 16 numbers, looked up by half a
     byte).  What is converted from a float has those of the float, if that is computed of dims alone (the
     place of a pixel in a smaller image), or those that it is chosen by.  Where an image is sampled, that is
-    ``select(x >= 0 and x < 128, fptosi(x), 0)``.  A kernel in which nothing is decided is left as it is, and
+    ``select(x >= 0 and x < 128, fptosi(x), 0)``.  An integer of 64 bits that fits in 32, such as a distance
+    between positions, is converted to a float from these: a GPU converts a quarter as many of 64.  A kernel in which nothing is decided is left as it is, and
     a store that accumulates runs as often as before.  Raises PassError on a module without ``@main``.
 
-    Remarks: ``passed: folded``, with the number of comparisons and of indices.
+    Remarks: ``passed: folded``, with the numbers of comparisons, of indices and of conversions.
     """
 
     name: ClassVar[str] = "fold-ranges"
@@ -63,18 +64,20 @@ class FoldRanges(AnalysisPass):
             if not any(op.name in _INDICES for op in kernel_body(func)):
                 continue
             adding = adding_dims(func)
-            comparisons = _Ranges(kernel_facts(func)).fold(func)
+            ranges = _Ranges(kernel_facts(func))
+            comparisons = ranges.fold(func)
+            converted = ranges.narrow(func)
             if comparisons:
                 keep_dims(func, adding)
                 program.clean(func)
             indices = _named_indices(func)
-            if comparisons or indices:
+            if comparisons or indices or converted:
                 _drop_asserts(func)
                 program.clean(func)
                 name = string(func.attributes["sym_name"])
                 remarks.add(
                     self.name, "passed", "folded", f"@{name} computes less of its indices", ops=(name,),
-                    locations=(str(func.location),), comparisons=comparisons, indices=indices,
+                    locations=(str(func.location),), comparisons=comparisons, indices=indices, converted=converted,
                 )  # fmt: skip
 
 
@@ -101,6 +104,19 @@ class _Ranges:
                 result.replace_all_uses_with(NewOps(op).constant(result.type, answer))
                 count += 1
         return count
+
+    def narrow(self, func: ir.Operation) -> int:
+        """Converts integers of 64 bits that fit in 32 to floats from these; how many there were."""
+        narrow, most = ir.IntegerType.get_signless(_NARROW_BITS), 1 << _NARROW_BITS - 1
+        found = []
+        for op in kernel_body(func):
+            if isinstance(op, arith.SIToFPOp) and op.operands[0].type == ir.IntegerType.get_signless(64):
+                low, high = self.range(op.operands[0])
+                if low is not None and high is not None and -most <= low and high < most:
+                    found.append(op)
+        for op in found:
+            op.operands[0] = NewOps(op).make("arith.trunci", narrow, op.operands[0])
+        return len(found)
 
     def answer(self, comparison: ir.Operation) -> bool | None:
         """What a signed comparison gives at all points; None where that varies or is not known."""
@@ -136,6 +152,9 @@ class _Ranges:
             return number, number
         if op.name == "arith.select":
             return self._chosen(op)
+        if op.name == "arith.trunci":
+            found = self.range(op.operands[0])
+            return _ANY if None in found else found
         if op.name in _OF_BITS:
             return self._bits(op)
         if op.name == "arith.fptosi":

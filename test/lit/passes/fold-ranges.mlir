@@ -407,6 +407,36 @@ module attributes {fuse.device = "cpu"} {
 
 // -----
 
+// A distance fits in 32 bits, whose conversion is faster.  What is loaded may be any integer.
+// CHECK-LABEL: func.func private @k
+// CHECK: %[[D:.*]] = arith.subi
+// CHECK: %[[N:.*]] = arith.trunci %[[D]] : i64 to i32
+// CHECK: arith.sitofp %[[N]] : i32 to f32
+// CHECK: %[[J:.*]] = "fuse.load"(%arg0
+// CHECK: arith.sitofp %[[J]] : i64 to f32
+module attributes {fuse.device = "cpu"} {
+  func.func @main(%x: tensor<8xi64>) -> tensor<4x8xf32> {
+    %o = "fuse.empty"() {syms = []} : () -> tensor<4x8xf32>
+    %r = call @k(%x, %o) : (tensor<8xi64>, tensor<4x8xf32>) -> tensor<4x8xf32>
+    return %r : tensor<4x8xf32>
+  }
+  func.func private @k(%x: tensor<8xi64>, %o: tensor<4x8xf32>) -> tensor<4x8xf32> attributes {fuse.kernel, fuse.dims = {d0 = "4", d1 = "8"}, fuse.ties = array<i64: 1>} {
+    %true = arith.constant true
+    %zero = arith.constant 0 : i64
+    %i = "fuse.index"() {expr = "d0"} : () -> i64
+    %j = "fuse.index"() {expr = "d1"} : () -> i64
+    %d = arith.subi %i, %j : i64
+    %f = arith.sitofp %d : i64 to f32
+    %v = "fuse.load"(%x, %true, %zero) {at = ["d1"]} : (tensor<8xi64>, i1, i64) -> i64
+    %g = arith.sitofp %v : i64 to f32
+    %s = arith.addf %f, %g : f32
+    %r = "fuse.store"(%o, %s, %true) {at = ["d0", "d1"], mode = "set"} : (tensor<4x8xf32>, f32, i1) -> tensor<4x8xf32>
+    return %r : tensor<4x8xf32>
+  }
+}
+
+// -----
+
 // Frames at another rate: 0, 1.3, 2.6, .. in float64, rounded to float32. The last of eight is 9.1.
 // CHECK-LABEL: func.func private @k
 // CHECK: arith.truncf
