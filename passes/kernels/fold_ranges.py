@@ -49,8 +49,9 @@ class FoldRanges(AnalysisPass):
     byte).  What is converted from a float has those of the float, if that is computed of dims alone (the
     place of a pixel in a smaller image), or those that it is chosen by.  Where an image is sampled, that is
     ``select(x >= 0 and x < 128, fptosi(x), 0)``.  An integer of 64 bits that fits in 32, such as a distance
-    between positions, is converted to a float from these: a GPU converts a quarter as many of 64.  A kernel in which nothing is decided is left as it is, and
-    a store that accumulates runs as often as before.  Raises PassError on a module without ``@main``.
+    between positions, is converted to a float from these: a GPU converts a quarter as many of 64.  A kernel
+    in which nothing is decided is left as it is, and a store that accumulates runs as often as before.
+    Raises PassError on a module without ``@main``.
 
     Remarks: ``passed: folded``, with the numbers of comparisons, of indices and of conversions.
     """
@@ -77,7 +78,8 @@ class FoldRanges(AnalysisPass):
                 name = string(func.attributes["sym_name"])
                 remarks.add(
                     self.name, "passed", "folded", f"@{name} computes less of its indices", ops=(name,),
-                    locations=(str(func.location),), comparisons=comparisons, indices=indices, converted=converted,
+                    locations=(str(func.location),), comparisons=comparisons, indices=indices,
+                    converted=converted,
                 )  # fmt: skip
 
 
