@@ -68,10 +68,24 @@ def test_keys_go_by_in_blocks(function: Callable[..., Tensor], length: int, head
     assert "columns-in-a-loop" in {r.rule for r in graph.remarks.items}
 
 
-@pytest.mark.parametrize("function", [window, sigmoid], ids=lambda f: f.__name__)
-@pytest.mark.parametrize(("length", "heads"), [(1024, (128, 128)), (1000, (64, 128))])
-def test_gradients(function: Callable[..., Tensor], length: int, heads: tuple[int, int]) -> None:
-    """As near to float64 as eager, and equal bits from equal inputs."""
+def slopes(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+    s = scores(q, k)
+    i, j = positions(s)
+    s = s - torch.arange(1, 5, device=s.device)[:, None, None] * (i - j) / 64
+    return torch.where(i >= j, s, -math.inf).softmax(-1) @ v
+
+
+@pytest.mark.parametrize("function", [causal, window, sigmoid, bias, sinks, slopes], ids=lambda f: f.__name__)
+@pytest.mark.parametrize(
+    ("length", "heads", "kernels"),
+    [(1024, (128, 128), 2), (1000, (64, 128), 2), (777, (96, 40), 2), (512, (256, 256), 3)],
+)
+def test_gradients(
+    function: Callable[..., Tensor], length: int, heads: tuple[int, int], kernels: int
+) -> None:
+    """As near to float64 as eager, and equal bits from equal inputs.  One kernel computes the gradients of
+    keys and of values, unless registers hold no block of both.
+    """
     summed, made = heads
     args = [drawn(2, 4, length, n).requires_grad_() for n in (summed, summed, made)]
 
@@ -83,6 +97,8 @@ def test_gradients(function: Callable[..., Tensor], length: int, heads: tuple[in
     found, again = gradients(compiled), gradients(compiled)
     rules = [r.rule for r in compiled.graphs[1].remarks.items if r.pass_name == "derive-cascades"]
     assert rules == ["cascade"] * 3
+    tiles = [r.rule for r in compiled.graphs[1].remarks.items if r.pass_name == "choose-tiling"]
+    assert tiles.count("columns-in-a-loop") == kernels
     exact, eager = gradients(function, torch.float64), gradients(function)
     for mine, same, best, other in zip(found, again, exact, eager, strict=True):
         assert (mine.double() - best).norm() <= 1.05 * (other.double() - best).norm()
