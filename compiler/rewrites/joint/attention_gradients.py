@@ -39,7 +39,8 @@ computed again, nor on sizes that are not known when compiling.  Unless all prod
 not fire on fewer than 64 queries or 256 keys, nor where distances are multiplied or looked up, which several
 kernels would read.
 
-Remarks: both times, also where they are a reason not to (``missed: slower``).
+Remarks: both times, also where they are a reason not to (``missed: slower``); what needs scores or their
+gradients in memory (``missed: stays``).
 
 Why not an MLIR pass: it changes what the forward graph saves for the backward graph, so it must see both.
 """
@@ -124,6 +125,9 @@ def recompute_scores(spelled: Spelled) -> int:
         found = _attention_of(last) if last in forward else None
         gradients = None if found is None else _gradients_of(found, forward)
         if found is None or gradients is None:
+            continue
+        if isinstance(gradients, Node):
+            count = count.stays(last, f"{gradients.name} needs what has rows and columns in memory")
             continue
         if spelled.hardware is not None:
             costs = _costs(found, gradients)
@@ -245,9 +249,9 @@ def _attention_of(last: Node) -> _Attention | None:
     return _Attention(first, last, inner, rows, masks) if inner and untold and not left else None
 
 
-def _gradients_of(found: _Attention, forward: set[Node]) -> _Gradients | None:
-    """What the backward pass makes of scores and probabilities; None where something is computed of rows and
-    columns that is neither pointwise nor a product.
+def _gradients_of(found: _Attention, forward: set[Node]) -> _Gradients | Node:
+    """What the backward pass makes of scores and probabilities; what reads them where that is neither
+    pointwise nor a product, such as the gradient of a bias.
     """
     own = {found.first, found.last, *found.inner, *found.rows}
     sums, made, pending = dict[Node, Node](), set[Node](), [found.first, *found.inner]
@@ -260,17 +264,17 @@ def _gradients_of(found: _Attention, forward: set[Node]) -> _Gradients | None:
                 products.add(user)
                 continue
             if user in forward or user.op != "call_function":
-                return None
+                return user
             if user.target is _aten.sum.dim_IntList:
                 gradient = _gradient_of(user, found)
                 if gradient is None:
-                    return None
+                    return user
                 sums[user] = gradient
             elif _is_pointwise(user) and _numel(user) == _numel(found.first):
                 made.add(user)
                 pending.append(user)
             else:
-                return None
+                return user
     read = {_origin(n) for node in made for n in node.all_input_nodes}
     return _Gradients(sums, made, products | {n for n in read if n.target is _aten.bmm.default} - own)
 
