@@ -1,8 +1,9 @@
 """Tiles of products that take more registers than a thread has, or more shared memory than a multiprocessor,
 found when Triton has compiled them.
 
-What spills goes through memory at each step of a product's loop, which costs more than any other tile would,
-and what does not fit into shared memory cannot be launched.  No pass can know either: ptxas gives registers,
+What spills goes through memory at each step of a product's loop, which costs more than any other tile would
+(but for a few registers of kernels that ``ChosenTile.spare`` names), and what does not fit into shared memory
+cannot be launched.  No pass can know either: ptxas gives registers,
 and Triton shared memory.  So a graph is lowered with the tiles that ``choose-tiling`` ranks first, and again
 with the next ones where a kernel takes too much.  Kernels that stay as they are come from the cache then.
 Where each tile takes too much, the product is the library's again, if ``review-libraries`` could have made it
@@ -35,7 +36,12 @@ class TriedTile:
 
     @property
     def excess(self) -> int:
-        return self.stack + self.beyond
+        return (self.stack if self.stack > self.spare else 0) + self.beyond
+
+    @property
+    def spare(self) -> int:
+        """Bytes of the stack that are worth it."""
+        return 0 if self.chosen is None else self.chosen.spare
 
     @property
     def is_last(self) -> bool:
@@ -113,7 +119,7 @@ class SpilledTiles:
         tried = self.tried[name]
         kept = tried[self.taken[name]]
         is_array = len(tried) > 1 and tried[-1].excess == tried[-2].excess
-        return kept.beyond > 0 or (kept.stack > ARRAY_BYTES and not is_array)
+        return kept.beyond > 0 or (kept.stack > max(ARRAY_BYTES, kept.spare) and not is_array)
 
     @property
     def spills(self) -> Spills:

@@ -19,24 +19,31 @@ _TILES = "fuse.tiles"
 @dataclass(frozen=True)
 class ChosenTile:
     """The tile of a kernel with products.  ``text``: it, in words.  ``location``: of the kernel.  ``last``:
-    whether there is no other one, or no other one would be asked for, as this one was measured.
+    whether there is no other one, or no other one would be asked for, as this one was measured.  ``spare``:
+    bytes of local memory of a thread that cost less than another tile would.
     """
 
     text: str
     location: str
     last: bool = False
+    spare: int = 0
 
     def attribute(self) -> ir.Attribute:
         parts: dict[str, ir.Attribute] = {
             "location": ir.StringAttr.get(self.location),
             "text": ir.StringAttr.get(self.text),
         }
-        return ir.DictAttr.get(parts | ({"last": ir.UnitAttr.get()} if self.last else {}))
+        if self.last:
+            parts["last"] = ir.UnitAttr.get()
+        if self.spare:
+            parts["spare"] = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), self.spare)
+        return ir.DictAttr.get(parts)
 
     @staticmethod
     def of(attribute: ir.Attribute) -> "ChosenTile":
         parts = dict(attribute_items(attribute))
-        return ChosenTile(string(parts["text"]), string(parts["location"]), "last" in parts)
+        spare = ir.IntegerAttr(parts["spare"]).value if "spare" in parts else 0
+        return ChosenTile(string(parts["text"]), string(parts["location"]), "last" in parts, spare)
 
 
 def note_tile(module: ir.Module, kernel: str, tile: ChosenTile) -> None:

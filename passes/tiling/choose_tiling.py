@@ -38,6 +38,7 @@ Raises PassError where no tile is possible: ``choose-tiling: kernel @k: ..`` wit
 from dataclasses import replace
 from typing import ClassVar
 
+from ...compiler.analysis.contraction.looped import spare_bytes
 from ...compiler.analysis.kernel.shape import KernelShape
 from ...compiler.analysis.tiling.choice import NoTiling
 from ...compiler.analysis.tiling.rules import choose
@@ -95,7 +96,8 @@ class ChooseTiling(Pass):
             axes = [f"{'*'.join(a.dims)} {a.kind} {a.block}" for a in choice.tile.axes] or ["one point"]
             said = ", ".join(axes)
             if kernel.products:
-                note_tile(module, kernel.name, ChosenTile(said, str(function.location), last))
+                tile = ChosenTile(said, str(function.location), last, spare_bytes(kernel))
+                note_tile(module, kernel.name, tile)
             remarks.add(
                 self.name,
                 "analysis",

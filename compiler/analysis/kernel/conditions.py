@@ -3,11 +3,11 @@
 from ...index import Expr, const, parse, sym
 from ...ir.defining import defining_op, is_true
 from ...ir.dialects import fuse
-from ...ir.kernel import string
+from ...ir.kernel import string, strings
 from ...mlir import arith, ir
 
 #: Numbers of comparisons.
-_EQ, _SLT, _SLE, _SGT, _SGE = 0, 2, 3, 4, 5
+_EQ, _NE, _SLT, _SLE, _SGT, _SGE = 0, 1, 2, 3, 4, 5
 _OPPOSITE = {_SLT: _SGE, _SLE: _SGT, _SGT: _SLE, _SGE: _SLT}
 
 
@@ -48,6 +48,41 @@ def bounds_where(
             bounds = _compared(predicate if holds else _OPPOSITE.get(predicate, -1), first - second)
             return bounds, bool(bounds)
     return [], False
+
+
+def holds_on_diagonal(condition: ir.Value, holds: bool, column: str, row: str) -> bool:
+    """Whether a condition is known to hold, or not to hold, where two dims are the same number: ``i >= j``
+    is, and so is ``document[i] == document[j]``.
+    """
+    inverse = defining_op(condition, arith.XOrIOp)
+    if inverse is not None and is_true(inverse.operands[1]):
+        return holds_on_diagonal(inverse.operands[0], not holds, column, row)
+    parts = defining_op(condition, arith.AndIOp if holds else arith.OrIOp)
+    if parts is not None:
+        return all(holds_on_diagonal(v, holds, column, row) for v in parts.operands)
+    compare = defining_op(condition, arith.CmpIOp)
+    if compare is None:
+        return False
+    predicate = ir.IntegerAttr(compare.attributes["predicate"]).value
+    predicate = predicate if holds else _OPPOSITE.get(predicate, _EQ if predicate == _NE else -1)
+    first, second = map(_expression, compare.operands)
+    if first is None or second is None:
+        one, other = compare.operands
+        return predicate in (_EQ, _SLE, _SGE) and _same_on_diagonal(one, other, column, row)
+    own = [e.subs({column: sym(row)}).constant for e in _compared(predicate, first - second)]
+    return bool(own) and all(n is not None and n >= 0 for n in own)
+
+
+def _same_on_diagonal(one: ir.Value, other: ir.Value, column: str, row: str) -> bool:
+    """Whether two loads read one element where two dims are the same number."""
+    first, second = (defining_op(v, fuse.Load) for v in (one, other))
+    if first is None or second is None or list(first.operands) != list(second.operands):
+        return False
+    ends = [
+        [parse(text).subs({column: sym(row)}) for text in strings(op.attributes["at"])]
+        for op in (first, second)
+    ]
+    return ends[0] == ends[1]
 
 
 def _compared(predicate: int, difference: Expr) -> list[Expr]:

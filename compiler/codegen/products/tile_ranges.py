@@ -11,6 +11,7 @@ from dataclasses import field
 from typing import NamedTuple
 
 from ...analysis.kernel.admitted import NOTHING_MASKED, Admitted
+from ...analysis.kernel.conditions import holds_on_diagonal
 from ...base.dataclass import dataclass
 from ...index import Expr, const, sym
 from ...index.facts import is_indirect
@@ -121,14 +122,18 @@ class ColumnRanges:
         by the sum of their row, that may be a sum over either axis: there are as many rows as columns.
         """
         dims = self.tile.axes[self.axis].dims
-        if len(dims) > 1 or not mask.complete:
+        if len(dims) > 1:
             return False
         for number, axis in enumerate(self.tile.axes):
             if number != self.axis and len(axis.dims) == 1 and axis.kind == "grid" and axis.block > 1:
                 own = [e.subs({dims[0]: sym(axis.dims[0])}).constant for e in mask.bounds]
+                known = mask.complete or all(
+                    holds_on_diagonal(op.operands[0], kept == 1, dims[0], axis.dims[0])
+                    for op, kept in mask.choices
+                )
                 more = self.index.extents[self.axis] - self.index.extents[number]
                 enough = more.constant == 0 if mask.divided else self.index.tight.nonnegative(more)
-                return enough and all(n is not None and n >= 0 for n in own)
+                return known and enough and all(n is not None and n >= 0 for n in own)
         return False
 
     def _bound(self, e: Expr) -> _Bound | None:

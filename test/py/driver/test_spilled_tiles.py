@@ -17,6 +17,7 @@ from fuse_mlir.compiler.driver import compilation
 from fuse_mlir.compiler.driver.program import CompiledGraph
 from fuse_mlir.compiler.driver.spilled_tiles import MOST_TILES, SpilledTiles
 from fuse_mlir.compiler.ir.chosen_tiles import ChosenTile
+from fuse_mlir.compiler.ir.context import make_context
 from fuse_mlir.compiler.runtime.cache.cache_folder import CacheFolder
 from fuse_mlir.compiler.runtime.gpu import load
 from fuse_mlir.compiler.runtime.kernels import cubin
@@ -93,6 +94,17 @@ def test_a_tile_that_is_kept_though_it_takes_too_much_is_a_remark() -> None:
         ("missed", 96), ("analysis", 64), ("missed", 128), ("missed", 80)
     ]  # fmt: skip
     assert spilled.remarks[1].message == "@k keeps a tile: a thread takes 64 bytes of local memory"
+
+
+@pytest.mark.parametrize(("stack", "again"), [(120, False), (136, True)])
+def test_a_few_registers_of_a_tile_that_spares_them(stack: int, again: bool) -> None:
+    """They cost less than another tile, and no product goes back to the library for them."""
+    spilled = SpilledTiles(100)
+    tiles = {"k": ChosenTile("d0 grid 64", "a.py:3", not again, 128)}
+    with make_context():
+        assert ChosenTile.of(tiles["k"].attribute()) == tiles["k"]
+    assert spilled.learn([("k", kernel(stack))], tiles, {"k": {"mm"}}) == again
+    assert spilled.spills.products == () and not spilled.spills.kernels[1:]
 
 
 @pytest.mark.parametrize(

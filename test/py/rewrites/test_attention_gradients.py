@@ -14,6 +14,8 @@ from fuse_mlir.compiler.analysis.tiling import held_rules
 
 FORCED = {"products": "generated", "attention": False, "interpret_level": "tiled", "cache": False}
 ROWS, HEADS, SUMMED, MADE = 40, 2, 16, 24
+#: The document of each token, and of the token behind it.
+DOCUMENTS, LATER_DOCUMENTS = torch.arange(48) // 7, torch.arange(1, 49) // 7
 
 
 def drawn(*sizes: int) -> Tensor:
@@ -41,6 +43,21 @@ def grouped_window(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
     return s.masked_fill((i < j) | (i - j >= 20), -1e38).softmax(-1).to(v.dtype) @ v
 
 
+def documents(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+    s = scores(q, k)
+    i, j = positions(s)
+    seen = (DOCUMENTS[: s.shape[-2], None] == DOCUMENTS[: s.shape[-1]]) & (i >= j)
+    return torch.where(seen, s, -math.inf).softmax(-1) @ v
+
+
+def other_documents(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+    """Rows 6, 13 and others are of a document that no key in front of them is of."""
+    s = scores(q, k)
+    i, j = positions(s)
+    seen = (LATER_DOCUMENTS[: s.shape[-2], None] == DOCUMENTS[: s.shape[-1]]) & (i >= j)
+    return torch.where(seen, s, -math.inf).softmax(-1) @ v
+
+
 def operands(rows: int = ROWS, keys: int = ROWS, summed: int = SUMMED, made: int = MADE) -> list[Tensor]:
     sizes = ((rows, summed), (keys, summed), (keys, made))
     return [drawn(1, HEADS, *size).requires_grad_() for size in sizes]
@@ -65,7 +82,7 @@ def small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(held_rules, "looped_blocks", lambda *_: LoopedBlocks(16, 16, 4, 1))
 
 
-@pytest.mark.parametrize("function", [causal_cap, gated_sigmoid, grouped_window])
+@pytest.mark.parametrize("function", [causal_cap, gated_sigmoid, grouped_window, documents])
 def test_gradients_are_kernels_and_right(function: Callable[..., Tensor], small_blocks: None) -> None:
     args, compiled = operands(), Compiled(function, FORCED)
     found = gradients(compiled, args, torch.bfloat16)
@@ -94,17 +111,33 @@ def test_rows_that_admit_nothing_have_the_gradients_of_eager(small_blocks: None)
     assert found[3].isnan().all()
 
 
-def test_blocks_that_no_row_admits_are_not_computed(small_blocks: None) -> None:
-    """NaN that eager multiplies by 0 shows what was left out: keys behind rows, and rows before keys."""
-    args, compiled = operands(48, 48), Compiled(causal_cap, FORCED)
+@pytest.mark.parametrize("function", [causal_cap, documents])
+def test_blocks_that_no_row_admits_are_not_computed(
+    function: Callable[..., Tensor], small_blocks: None
+) -> None:
+    """NaN that eager multiplies by 0 shows what was left out: keys behind rows, and rows before keys.  A
+    token is of its own document, whichever these are.
+    """
+    args, compiled = operands(48, 48), Compiled(function, FORCED)
     with torch.no_grad():
         args[1][:, :, 32:] = math.nan
-    found, eager = (gradients(f, args, torch.bfloat16) for f in (compiled, causal_cap))
+    found, eager = (gradients(f, args, torch.bfloat16) for f in (compiled, function))
     assert found[1][:, :, :32].isfinite().all() and eager[1].isnan().all()
     args, seeds = operands(48, 48), drawn(1, HEADS, 48, MADE)
     seeds[:, :, :16] = math.nan
     found = torch.autograd.grad(compiled(*args), args, seeds)
     assert all(x[:, :, :16].isnan().all() and x[:, :, 16:].isfinite().all() for x in found)
+
+
+def test_documents_of_which_a_row_may_see_none(small_blocks: None) -> None:
+    """Such a row has NaN gradients, which it gives to all keys: also to those that it need not be computed
+    with, as these are behind it.
+    """
+    args, compiled = operands(48, 48), Compiled(other_documents, FORCED)
+    found, eager = (gradients(f, args, torch.bfloat16) for f in (compiled, other_documents))
+    assert derived(compiled) == [["cascade"], ["cascade"] * 3]
+    torch.testing.assert_close(found, eager, equal_nan=True, rtol=0.05, atol=0.05)
+    assert found[3].isnan().all()
 
 
 def test_a_row_that_a_finite_number_masks_whole(small_blocks: None) -> None:
