@@ -111,7 +111,8 @@ class ChooseLibraries(AnalysisPass):
     size, also unknown ones; the estimates take their hints.
 
     The library keeps products of more rows where more than casts lies between a reduction and a factor (rule
-    ``front``), where more than one tensor as large as the result is read behind a sum of more than 768
+    ``front``; not of a batch of matrices of at most 128 rows and columns, as a block computes such a factor
+    once), where more than one tensor as large as the result is read behind a sum of more than 768
     elements (``beside``), and where tensors are concatenated to a factor unless a block reads one of them:
     none is computed, and all but the last have a multiple of 64 summed elements, or of 256 rows or columns
     (``pieces``).

@@ -24,7 +24,7 @@ from .chains import ChainCost, chains_of, cost_of, wide_chains_of
 from .few_rows import FewRows
 from .plan import plan_of
 from .product import Product
-from .roofline import bounded_rows, unmeasured, unmeasured_around
+from .roofline import bounded_rows, reads_once, unmeasured, unmeasured_around
 from .segment_pairs import pair_costs
 from .small import unmeasured_small
 from .surroundings import GroupSurroundings, Surroundings
@@ -176,7 +176,8 @@ class Review:
         cost = around.cost(product)
         plan = plan_of(product, cost, around.hints, self.hardware)
         kernel, library = plan.kernel_microseconds(cost), plan.library_microseconds(cost)
-        unlike = None if plan.few is not None else unmeasured_around(cost, several=True)
+        once = reads_once(product)
+        unlike = None if plan.few is not None else unmeasured_around(cost, several=True, once=once)
         why = ""
         if unlike is not None:
             why = f"was not measured: {unlike.message}"

@@ -50,6 +50,9 @@ _SHORT_SUM = 768
 #: reads two, the kernel takes twice the library's time.
 _BORDER = ROW_BYTES // ELEMENT_BYTES["bf16"]
 
+#: Rows and columns of a matrix that one block has.
+_WHOLE = 128
+
 #: Element types that were measured, and elements of a vector of them.
 _MEASURED, _VECTOR = ("bf16", "f16"), 8
 
@@ -111,7 +114,8 @@ def unmeasured(
     if product.is_of_images and left.strides[dims[0].index("k")].constant != 1:
         return Unmeasured("strides", "the channels of images do not lie side by side")
     summed = product.size("summed").constant or 0
-    if (around := unmeasured_around(moved, several=summed <= _SHORT_SUM)) is not None:
+    around = unmeasured_around(moved, several=summed <= _SHORT_SUM, once=reads_once(product))
+    if around is not None:
         return around
     each = (product.size("left").constant or 0) / max(1, product.size("segments").constant or 1)
     if product.segments and each < hardware.rates.segments.fewest:
@@ -134,11 +138,21 @@ def _widens_weights(product: Product, moved: Moved) -> bool:
     return moved.widened and moved.front_bytes > 0 and max(sizes) >= LEAST_WEIGHTS and summed >= SHORTEST
 
 
-def unmeasured_around(moved: Moved, several: bool = False) -> Unmeasured | None:
-    """Why the estimates say nothing about what is around a product; None where they do.  ``several``: whether
-    they do where several tensors as large as the result are read behind it.
+def reads_once(product: Product) -> bool:
+    """Whether a block has a whole matrix of a batch, so that what is computed in front of it is computed
+    once.
     """
-    if moved.reduced:
+    sizes = [product.size(role).constant for role in ("left", "right")]
+    batch = product.size("batch").constant
+    return batch is not None and batch > 1 and all(n is not None and n <= _WHOLE for n in sizes)
+
+
+def unmeasured_around(moved: Moved, several: bool = False, once: bool = False) -> Unmeasured | None:
+    """Why the estimates say nothing about what is around a product; None where they do.  ``several``: whether
+    they do where several tensors as large as the result are read behind it.  ``once``: what is computed in
+    front of it is computed once.
+    """
+    if moved.reduced and not once:
         return Unmeasured(
             "front", "more than casts of what another kernel makes is computed in front of the product"
         )
