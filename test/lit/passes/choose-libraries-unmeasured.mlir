@@ -42,36 +42,36 @@ module attributes {fuse.device = "cuda:0"} {
 // Fires, as a block has a whole matrix of the batch: what lies behind the sums is computed once.
 // CHECK: passed: choose-libraries: kernel, {{.*}}: @of_a_batch becomes a kernel
 module attributes {fuse.device = "cuda:0"} {
-  func.func @main(%x: tensor<3072x64x64xf16>, %w: tensor<3072x64x128xf16>) -> tensor<3072x64x128xf16> {
-    %e = "fuse.empty"() {syms = []} : () -> tensor<3072x64xf32>
-    %s = call @sums(%x, %e) : (tensor<3072x64x64xf16>, tensor<3072x64xf32>) -> tensor<3072x64xf32>
-    %g = "fuse.empty"() {syms = []} : () -> tensor<3072x64x64xf16>
-    %p = call @divided(%x, %s, %g) : (tensor<3072x64x64xf16>, tensor<3072x64xf32>, tensor<3072x64x64xf16>) -> tensor<3072x64x64xf16>
-    %y = call @of_a_batch(%p, %w) : (tensor<3072x64x64xf16>, tensor<3072x64x128xf16>) -> tensor<3072x64x128xf16>
-    return %y : tensor<3072x64x128xf16>
+  func.func @main(%x: tensor<3072x128x128xf16>, %w: tensor<3072x128x32xf16>) -> tensor<3072x128x32xf16> {
+    %e = "fuse.empty"() {syms = []} : () -> tensor<3072x128xf32>
+    %s = call @sums(%x, %e) : (tensor<3072x128x128xf16>, tensor<3072x128xf32>) -> tensor<3072x128xf32>
+    %g = "fuse.empty"() {syms = []} : () -> tensor<3072x128x128xf16>
+    %p = call @divided(%x, %s, %g) : (tensor<3072x128x128xf16>, tensor<3072x128xf32>, tensor<3072x128x128xf16>) -> tensor<3072x128x128xf16>
+    %y = call @of_a_batch(%p, %w) : (tensor<3072x128x128xf16>, tensor<3072x128x32xf16>) -> tensor<3072x128x32xf16>
+    return %y : tensor<3072x128x32xf16>
   }
-  func.func private @sums(%x: tensor<3072x64x64xf16>, %o: tensor<3072x64xf32>) -> tensor<3072x64xf32> attributes {fuse.kernel, fuse.dims = {d0 = "3072", d1 = "64", d2 = "64"}, fuse.ties = array<i64: 1>} {
+  func.func private @sums(%x: tensor<3072x128x128xf16>, %o: tensor<3072x128xf32>) -> tensor<3072x128xf32> attributes {fuse.kernel, fuse.dims = {d0 = "3072", d1 = "128", d2 = "128"}, fuse.ties = array<i64: 1>} {
     %true = arith.constant true
     %zero = arith.constant 0.0 : f16
-    %v = "fuse.load"(%x, %true, %zero) {at = ["d0", "d1", "d2"]} : (tensor<3072x64x64xf16>, i1, f16) -> f16
+    %v = "fuse.load"(%x, %true, %zero) {at = ["d0", "d1", "d2"]} : (tensor<3072x128x128xf16>, i1, f16) -> f16
     %f = arith.extf %v : f16 to f32
     %s = "fuse.reduce"(%f) {kind = "sum", over = ["d2"]} : (f32) -> f32
-    %r = "fuse.store"(%o, %s, %true) {at = ["d0", "d1"], mode = "set"} : (tensor<3072x64xf32>, f32, i1) -> tensor<3072x64xf32>
-    return %r : tensor<3072x64xf32>
+    %r = "fuse.store"(%o, %s, %true) {at = ["d0", "d1"], mode = "set"} : (tensor<3072x128xf32>, f32, i1) -> tensor<3072x128xf32>
+    return %r : tensor<3072x128xf32>
   }
-  func.func private @divided(%x: tensor<3072x64x64xf16>, %sums: tensor<3072x64xf32>, %o: tensor<3072x64x64xf16>) -> tensor<3072x64x64xf16> attributes {fuse.kernel, fuse.dims = {d0 = "3072", d1 = "64", d2 = "64"}, fuse.ties = array<i64: 2>} {
+  func.func private @divided(%x: tensor<3072x128x128xf16>, %sums: tensor<3072x128xf32>, %o: tensor<3072x128x128xf16>) -> tensor<3072x128x128xf16> attributes {fuse.kernel, fuse.dims = {d0 = "3072", d1 = "128", d2 = "128"}, fuse.ties = array<i64: 2>} {
     %true = arith.constant true
     %zero = arith.constant 0.0 : f16
     %one = arith.constant 1.0 : f32
-    %v = "fuse.load"(%x, %true, %zero) {at = ["d0", "d1", "d2"]} : (tensor<3072x64x64xf16>, i1, f16) -> f16
-    %s = "fuse.load"(%sums, %true, %one) {at = ["d0", "d1"]} : (tensor<3072x64xf32>, i1, f32) -> f32
+    %v = "fuse.load"(%x, %true, %zero) {at = ["d0", "d1", "d2"]} : (tensor<3072x128x128xf16>, i1, f16) -> f16
+    %s = "fuse.load"(%sums, %true, %one) {at = ["d0", "d1"]} : (tensor<3072x128xf32>, i1, f32) -> f32
     %f = arith.extf %v : f16 to f32
     %q = arith.divf %f, %s : f32
     %h = arith.truncf %q : f32 to f16
-    %r = "fuse.store"(%o, %h, %true) {at = ["d0", "d1", "d2"], mode = "set"} : (tensor<3072x64x64xf16>, f16, i1) -> tensor<3072x64x64xf16>
-    return %r : tensor<3072x64x64xf16>
+    %r = "fuse.store"(%o, %h, %true) {at = ["d0", "d1", "d2"], mode = "set"} : (tensor<3072x128x128xf16>, f16, i1) -> tensor<3072x128x128xf16>
+    return %r : tensor<3072x128x128xf16>
   }
-  func.func private @of_a_batch(tensor<3072x64x64xf16>, tensor<3072x64x128xf16>) -> tensor<3072x64x128xf16> attributes {fuse.extern = "aten.bmm.default", fuse.args = [#fuse.arg<0 : i64>, #fuse.arg<1 : i64>], fuse.kwargs = {}}
+  func.func private @of_a_batch(tensor<3072x128x128xf16>, tensor<3072x128x32xf16>) -> tensor<3072x128x32xf16> attributes {fuse.extern = "aten.bmm.default", fuse.args = [#fuse.arg<0 : i64>, #fuse.arg<1 : i64>], fuse.kwargs = {}}
 }
 
 // -----
