@@ -63,7 +63,7 @@ def _wkv(source: Source, batch: int, steps: int, width: int):
     return wkv, (*numbers, source.normal(batch, steps, width), source.normal(batch, steps, width))
 
 
-@WORKLOADS.add("selective_scan", (4, 64, 1536, 16), (2, 5, 6, 4))
+@WORKLOADS.add("selective_scan", (4, 32, 1536, 16), (2, 5, 6, 4))
 def _selective_scan(source: Source, batch: int, steps: int, width: int, states: int):
     """States that decay and gain by what is read, step by step (Mamba)."""
 
@@ -263,6 +263,19 @@ def _depthwise(source: Source, images: int, channels: int, side: int):
 
     weights = source.normal(channels, 1, 7, 7) / 7
     return depthwise, (source.normal(images, channels, side, side), weights, source.normal(channels))
+
+
+@WORKLOADS.add("convnext_front", (32, 96, 56), (2, 8, 12), BFLOAT16, summed=49)
+def _convnext_front(source: Source, images: int, channels: int, side: int):
+    """The same stencil of images whose channels lie side by side, and a norm of the channels behind."""
+
+    def convnext_front(x: Tensor, w: Tensor, bias: Tensor, scale: Tensor, shift: Tensor) -> Tensor:
+        y = F.conv2d(x.permute(0, 3, 1, 2), w, bias, padding=3, groups=channels)
+        return F.layer_norm(y.permute(0, 2, 3, 1), (channels,), scale, shift)
+
+    weights = source.normal(channels, 1, 7, 7) / 7
+    numbers = (source.normal(channels) for _ in range(3))
+    return convnext_front, (source.normal(images, side, side, channels), weights, *numbers)
 
 
 @WORKLOADS.add("causal_taps", (8, 3072, 2048, 4), (2, 6, 16, 4), BFLOAT16, summed=4)

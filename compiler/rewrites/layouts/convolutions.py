@@ -35,6 +35,7 @@ from torch.fx import Node
 from ...fx.products import overloads
 from ..rewriting import rewrite
 from .relayout import Relayout, is_static
+from .stencils import leave_to_library
 
 _aten = torch.ops.aten
 _DTYPES = (torch.bfloat16, torch.float16, torch.float32)
@@ -50,7 +51,7 @@ def lay_out_convolutions(layouts: Relayout) -> int:
 
     def visit(node: Node) -> None:
         nonlocal count
-        count += _lay_out(layouts, node)
+        count += leave_to_library(layouts, node) or _lay_out(layouts, node)
 
     layouts.spread(visit)
     return count

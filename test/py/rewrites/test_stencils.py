@@ -31,8 +31,10 @@ def stencils(function, *args) -> int:
     return sum(n.target is torch.ops.fuse_mlir.stencil.default for n in gm.graph.nodes)
 
 
-def check(function, *args):
-    """The answer of the way of a GPU, judged against float64, and strides as eager's; the graph."""
+def check(function, *args, calls=0):
+    """The answer of the way of a GPU, judged against float64, and strides as eager's; the graph, with so many
+    calls of a library.
+    """
     compiled = Compiled(function)
     with interpreted_gpu(), torch.no_grad():
         found = compiled(*args)
@@ -43,7 +45,7 @@ def check(function, *args):
     assert all(row.passed for row in rows), rows
     assert found.stride() == eager.stride()
     [graph] = compiled.graphs
-    assert not graph.externs and not graph.fallbacks
+    assert graph.externs == calls and not graph.fallbacks
     return graph
 
 
@@ -80,11 +82,37 @@ def test_strides_padding_dilation_and_groups(image, weight, options):
     check(lambda x, w: convolve(x, w, **options).relu(), drawn(*image), drawn(*weight))
 
 
-def test_the_result_of_a_channels_last_image_is_channels_last():
-    def function(x, w):
-        return F.conv2d(x.to(memory_format=torch.channels_last), w, padding=1, groups=8) + 1
+def test_channels_last_images_are_the_librarys():
+    """Also where the image is channels-last only once layouts are chosen: behind another convolution."""
 
-    check(function, drawn(2, 8, 6, 7), drawn(8, 1, 3, 3))
+    def function(x, w, b):
+        return F.conv2d(x.to(memory_format=torch.channels_last), w, b, padding=1, groups=8) + 1
+
+    def behind(x, v, w, b):
+        return F.conv2d(F.relu(F.conv2d(x, v)), w, b, padding=1, groups=16).relu()
+
+    def few(x, v, w):
+        return F.conv2d(F.conv2d(x, v).relu(), w, padding=1)
+
+    for form, calls, args in (
+        (function, 1, (drawn(2, 8, 6, 7, dtype=BF16), drawn(8, 1, 3, 3, dtype=BF16), drawn(8, dtype=BF16))),
+        (behind, 2, [drawn(*s, dtype=BF16) for s in ((2, 8, 6, 7), (16, 8, 1, 1), (16, 1, 3, 3), (16,))]),
+        (few, 2, [drawn(*s, dtype=BF16) for s in ((2, 8, 6, 7), (3, 8, 1, 1), (2, 3, 3, 3))]),
+    ):
+        assert not stencils(form, *args)
+        check(form, *args, calls=calls)
+
+
+def test_what_is_reduced_behind_many_products_is_the_librarys():
+    def normed(x, w):
+        y = F.conv2d(x, w, padding=w.shape[-1] // 2, groups=x.shape[1])
+        return F.layer_norm(y.permute(0, 2, 3, 1), (x.shape[1],))
+
+    assert not stencils(normed, drawn(1, 4, 8, 8), drawn(4, 1, 7, 7))
+    assert stencils(normed, drawn(1, 4, 8, 8), drawn(4, 1, 5, 5)) == 1  # 25 are as in a window of pooling
+    assert not stencils(
+        lambda x, w: F.conv2d(x, w, groups=4).relu().sum(1), drawn(1, 4, 8, 8), drawn(4, 1, 7, 7)
+    )
 
 
 def test_padding_is_zero_and_numbers_that_are_none_stay_where_they_are():
@@ -115,7 +143,7 @@ def test_convolutions_that_stay():
     assert not stencils(convolved(groups=4), drawn(1, 4, 16, 16), drawn(4, 1, 8, 8))  # 64 products
     assert not stencils(convolved(), drawn(1, 3, 8, 8), drawn(5, 3, 3, 3))  # five read each channel
     assert not stencils(convolved(groups=2), drawn(1, 8, 8, 8), drawn(8, 4, 3, 3))  # groups of four
-    assert not stencils(convolved(), drawn(1, 1, 8, 8), drawn(1, 1, 1, 1))  # one product
+    assert not stencils(convolved(), drawn(1, 4, 8, 8), drawn(2, 4, 1, 1))  # one place
     assert not stencils(lambda x, w: F.conv_transpose2d(x, w, groups=4), drawn(1, 4, 8, 8), drawn(4, 1, 3, 3))
     double = drawn(1, 4, 8, 8).double(), drawn(4, 1, 3, 3).double()
     assert not stencils(convolved(groups=4), *double)
