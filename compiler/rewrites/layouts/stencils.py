@@ -18,9 +18,10 @@ over memory.  The backward op stays the library's.
 
 It does not fire for sums of more products; for one place, which is a product of matrices; for more than
 ``LARGEST_WINDOW`` where something is reduced behind the convolution, as the sums would become part of the
-reduction; for images that are channels-last once all layouts are chosen, which suit the library; for groups of
-several channels; where more than ``MOST_READERS`` channels of the result read a channel of the image, as each
-would load it again; for transposed convolutions; for float64; nor for sizes that are unknown while compiling.
+reduction; for images that are channels-last once all layouts are chosen, which suit the library; for groups
+of several channels; where more than ``MOST_READERS`` channels of the result read a channel of the image, as
+each would load it again; for transposed convolutions; for float64; nor for sizes that are unknown while
+compiling.
 
 Why not an MLIR pass: the strides of the result are chosen here, with those of the convolutions that stay.
 """
