@@ -24,19 +24,20 @@ def take_over_last(box: list[Tensor]) -> Tensor:
     Autograd keeps what it saved with ``retain_graph`` and ``create_graph``; a hook of the user's may keep the
     tensor, a view, a NumPy array or a storage of it; a frame of Python may not have let it go.  Each of them
     owns the tensor, and so its storage, which has one owner more then.  How many references Python has to the
-    tensor is not asked: it differs between the ways in which Python calls a function.
+    tensor is not asked: it differs between the ways in which Python calls a function.  Memory that torch did
+    not take itself, such as a buffer that a custom op wraps, has owners that nobody counts: it is copied.
     """
     alias = box.pop().detach()  # from here on the tensor is gone, unless something has it
     alone = _owners(alias) == _ONE_OWNER and not alias.data_ptr() % _ALIGNMENT
     return alias if alone else take_over(alias)
 
 
-def _owners(tensor: Tensor) -> tuple[int, int]:
-    """Owners of a tensor's storage, of which Python's object for it is one, and references to this object,
-    with those of this function, which are the same at each call.
+def _owners(tensor: Tensor) -> tuple[bool, int, int]:
+    """Whether torch took a tensor's memory and gave no array of it, owners of its storage, of which Python's
+    object for it is one, and references to this object, with those of this function, always as many.
     """
     storage = tensor.untyped_storage()
-    return torch._C._storage_Use_Count(storage._cdata), sys.getrefcount(storage)
+    return storage.resizable(), torch._C._storage_Use_Count(storage._cdata), sys.getrefcount(storage)
 
 
 _ONE_OWNER = _owners(torch.empty(1))
