@@ -158,9 +158,9 @@ class _Text:
         return (*self._rest, *map(str, self.moved(point)))
 
     def row(self, point: int | None) -> float:
-        """How far along the dim a load reads, beside others."""
-        e = next(e for e in self.moved(point) if self._dim in e.symbols())
-        return float(e.subs(dict.fromkeys(e.symbols(), 0)).constant or 0)
+        """How far along the dim a load reads, beside others; anywhere, where a given index says where."""
+        e = next((e for e in self.moved(point) if self._dim in e.symbols()), None)
+        return _ANYWHERE if e is None else float(e.subs(dict.fromkeys(e.symbols(), 0)).constant or 0)
 
 
 def point_of(dim: str, rows: int, point: int) -> Expr:

@@ -125,3 +125,34 @@ module attributes {fuse.device = "cpu"} {
 // expected-error@+1 {{the module has no function @main}}
 module attributes {fuse.device = "cpu"} {
 }
+
+// -----
+
+// Must not fire: rows are read at indices that are computed, so that no two points are known to share one.
+// CHECK-LABEL: func.func private @edges
+// CHECK-SAME: d0 = "64"
+// FEW-LABEL: func.func private @edges
+module attributes {fuse.device = "cpu"} {
+  func.func @main(%x: tensor<64x256xf32>) -> tensor<64x256xf32> {
+    %o = "fuse.empty"() {syms = []} : () -> tensor<64x256xf32>
+    %y = call @edges(%x, %o) : (tensor<64x256xf32>, tensor<64x256xf32>) -> tensor<64x256xf32>
+    return %y : tensor<64x256xf32>
+  }
+  func.func private @edges(%x: tensor<64x256xf32>, %o: tensor<64x256xf32>) -> tensor<64x256xf32> attributes {fuse.kernel, fuse.dims = {d0 = "64", d1 = "256"}, fuse.ties = array<i64: 1>} {
+    %true = arith.constant true
+    %zero = arith.constant 0.0 : f32
+    %c0 = arith.constant 0 : i64
+    %c63 = arith.constant 63 : i64
+    %up = "fuse.index"() {expr = "d0 - 1"} : () -> i64
+    %above = arith.maxsi %up, %c0 : i64
+    %a = "fuse.load"(%x, %true, %zero, %above) {at = ["i0", "d1"]} : (tensor<64x256xf32>, i1, f32, i64) -> f32
+    %b = "fuse.load"(%x, %true, %zero) {at = ["d0", "d1"]} : (tensor<64x256xf32>, i1, f32) -> f32
+    %s = arith.addf %a, %b : f32
+    %down = "fuse.index"() {expr = "d0 + 1"} : () -> i64
+    %below = arith.minsi %down, %c63 : i64
+    %c = "fuse.load"(%x, %true, %zero, %below) {at = ["i0", "d1"]} : (tensor<64x256xf32>, i1, f32, i64) -> f32
+    %t = arith.addf %s, %c : f32
+    %r = "fuse.store"(%o, %t, %true) {at = ["d0", "d1"], mode = "set"} : (tensor<64x256xf32>, f32, i1) -> tensor<64x256xf32>
+    return %r : tensor<64x256xf32>
+  }
+}
