@@ -124,3 +124,22 @@ def test_left_alone(dtype: torch.dtype, options: dict[str, str]) -> None:
     for a, b in zip(found, eager, strict=True):
         assert (a - b).norm() <= 1e-2 * b.norm()
     assert "flex-gradients" not in spelled(compiled)
+
+
+def test_a_captured_tensor_without_a_gradient() -> None:
+    """torch declares a gradient of it, and returns none."""
+    bias = drawn(HEADS, SIZE).float()
+
+    def attend(q: Tensor, k: Tensor, v: Tensor) -> Any:
+        return flex_attention(
+            q, k, v, score_mod=lambda s, b, h, i, j: s + bias[h, j], enable_gqa=True, return_lse=True
+        )
+
+    compiled = Compiled(attend, FORCED)
+    found, eager, exact = (
+        gradients(f, factors(), dtype)
+        for f, dtype in ((compiled, torch.bfloat16), (attend, torch.bfloat16), (attend, torch.float64))
+    )
+    for a, b, e in zip(found, eager, exact, strict=True):
+        assert (a.double() - e).norm() <= 1.05 * (b.double() - e).norm() + 1e-3 * e.norm()
+    assert "flex-gradients" in spelled(compiled)
