@@ -8,6 +8,7 @@ import torch
 
 from ..base.products import default_overloads
 from .errors import RunError
+from .flex_gradients import flex_attention_backward
 from .taken_over import TAKE_OVER, take_over
 
 if TYPE_CHECKING:
@@ -49,11 +50,12 @@ def _run_after(dependences: Any, subgraph: Callable[..., Any], *args: Any) -> An
     return subgraph(*args)
 
 
-#: Ops whose meaning is a line of Python, and the one built-in function that torch's sizes use.  torch has
+#: Ops whose meaning is in Python, and the one built-in function that torch's sizes use.  torch has
 #: ``control_deps`` only once Inductor's module was imported, and torch 2.11 has no kernel of it for tensors
 #: that autograd may follow.
 _DEFINED_HERE: dict[str, Callable[..., Any]] = {
     "higher_order.control_deps": _run_after,
+    "higher_order.flex_attention_backward": flex_attention_backward,
     "builtins.round": round,
     TAKE_OVER: take_over,
 }

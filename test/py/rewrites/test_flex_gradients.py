@@ -126,20 +126,27 @@ def test_left_alone(dtype: torch.dtype, options: dict[str, str]) -> None:
     assert "flex-gradients" not in spelled(compiled)
 
 
-def test_a_captured_tensor_without_a_gradient() -> None:
-    """torch declares a gradient of it, and returns none."""
+@pytest.mark.parametrize("learned", [True, False])
+def test_gradients_of_captured_tensors(learned: bool) -> None:
+    """Where a captured tensor has a gradient, torch's op computes all; else kernels do."""
     bias = drawn(HEADS, SIZE).float()
 
-    def attend(q: Tensor, k: Tensor, v: Tensor) -> Any:
+    def attend(q: Tensor, k: Tensor, v: Tensor, bias: Tensor) -> Any:
         return flex_attention(
             q, k, v, score_mod=lambda s, b, h, i, j: s + bias[h, j], enable_gqa=True, return_lse=True
         )
 
+    def of(function: Callable[..., Any], dtype: torch.dtype) -> list[Tensor]:
+        args = [a.detach().to(dtype).requires_grad_() for a in factors()]
+        given = bias.clone().requires_grad_(learned)
+        out, _ = function(*args, given)
+        seeds = drawn(*out.shape).to(dtype)
+        return list(torch.autograd.grad((out * seeds).sum(), [*args, given] if learned else args))
+
     compiled = Compiled(attend, FORCED)
-    found, eager, exact = (
-        gradients(f, factors(), dtype)
-        for f, dtype in ((compiled, torch.bfloat16), (attend, torch.bfloat16), (attend, torch.float64))
-    )
+    found, eager, exact = of(compiled, torch.bfloat16), of(attend, torch.bfloat16), of(attend, torch.float64)
     for a, b, e in zip(found, eager, exact, strict=True):
         assert (a.double() - e).norm() <= 1.05 * (b.double() - e).norm() + 1e-3 * e.norm()
-    assert "flex-gradients" in spelled(compiled)
+    assert ("flex-gradients" in spelled(compiled)) != learned
+    kept = [r.message for g in compiled.graphs for r in g.remarks.items if r.kind == "missed"]
+    assert any("a captured tensor has a gradient" in text for text in kept) == learned
