@@ -51,9 +51,10 @@ class UnrollAndJam(AnalysisPass):
     thirds of the loads that its points have by themselves.  The longest strip is taken that divides the
     extent, that makes a body of at most ``most_ops`` operations, and that leaves programs for all of the GPU.
 
-    Does not fire on a kernel that reduces, scans or asserts, that adds to what it stores or reads it, nor
-    along the dim in which results lie beside each other: lanes read these neighbours.  A tiled kernel is left
-    as it is.
+    Does not fire on a kernel that reduces, scans or asserts, that adds to what it stores, reads it or stores
+    to it several times, nor along the dim in which results lie beside each other: lanes read these
+    neighbours.  Nor along a dim whose extent is known only when the program runs.  A tiled kernel is left as
+    it is.
 
     Remarks: ``passed: jammed``.
 
@@ -102,7 +103,7 @@ class UnrollAndJam(AnalysisPass):
         stored = {a.argument for a in kernel.stores}
         if any(string(a.op.attributes["mode"]) != "set" for a in kernel.stores):
             return None
-        if stored & {a.argument for a in kernel.loads}:
+        if len(stored) < len(kernel.stores) or stored & {a.argument for a in kernel.loads}:
             return None
         shape = KernelShape.of(kernel)
         along = {shape.contiguous_dim(a) for a in kernel.stores}
@@ -111,7 +112,7 @@ class UnrollAndJam(AnalysisPass):
         for dim, extent in kernel.dims.items():
             size = extent.constant or 0
             moving = [a for a in kernel.loads if dim in kernel.op_dims[a.op]]
-            if dim in along or len(moving) < self.least_loads:
+            if not size or dim in along or len(moving) < self.least_loads:
                 continue
             if any(dim not in kernel.op_dims[a.op] for a in kernel.stores):
                 continue

@@ -122,6 +122,55 @@ module attributes {fuse.device = "cpu"} {
 
 // -----
 
+// Must not fire: how many rows there are is known only when the program runs.
+// CHECK-LABEL: func.func private @any_rows
+// CHECK-SAME: fuse.dims = {d0 = "s0", d1 = "256"}
+module attributes {fuse.device = "cpu"} {
+  func.func @main(%s0: index {fuse.sym = "s0", fuse.hint = 64 : i64}, %x: tensor<?x256xf32, #fuse.layout<"s0 + 2,256", "256,1", "0", "">>) -> tensor<?x256xf32, #fuse.layout<"s0,256", "256,1", "0", "">> {
+    %o = "fuse.empty"(%s0) {syms = ["s0"]} : (index) -> tensor<?x256xf32, #fuse.layout<"s0,256", "256,1", "0", "">>
+    %y = call @any_rows(%x, %o, %s0) : (tensor<?x256xf32, #fuse.layout<"s0 + 2,256", "256,1", "0", "">>, tensor<?x256xf32, #fuse.layout<"s0,256", "256,1", "0", "">>, index) -> tensor<?x256xf32, #fuse.layout<"s0,256", "256,1", "0", "">>
+    return %y : tensor<?x256xf32, #fuse.layout<"s0,256", "256,1", "0", "">>
+  }
+  func.func private @any_rows(%x: tensor<?x256xf32, #fuse.layout<"s0 + 2,256", "256,1", "0", "">>, %o: tensor<?x256xf32, #fuse.layout<"s0,256", "256,1", "0", "">>, %s0: index {fuse.sym = "s0"}) -> tensor<?x256xf32, #fuse.layout<"s0,256", "256,1", "0", "">> attributes {fuse.kernel, fuse.dims = {d0 = "s0", d1 = "256"}, fuse.ties = array<i64: 1>} {
+    %true = arith.constant true
+    %zero = arith.constant 0.0 : f32
+    %a = "fuse.load"(%x, %true, %zero) {at = ["d0", "d1"]} : (tensor<?x256xf32, #fuse.layout<"s0 + 2,256", "256,1", "0", "">>, i1, f32) -> f32
+    %b = "fuse.load"(%x, %true, %zero) {at = ["d0 + 1", "d1"]} : (tensor<?x256xf32, #fuse.layout<"s0 + 2,256", "256,1", "0", "">>, i1, f32) -> f32
+    %s = arith.addf %a, %b : f32
+    %c = "fuse.load"(%x, %true, %zero) {at = ["d0 + 2", "d1"]} : (tensor<?x256xf32, #fuse.layout<"s0 + 2,256", "256,1", "0", "">>, i1, f32) -> f32
+    %t = arith.addf %s, %c : f32
+    %r = "fuse.store"(%o, %t, %true) {at = ["d0", "d1"], mode = "set"} : (tensor<?x256xf32, #fuse.layout<"s0,256", "256,1", "0", "">>, f32, i1) -> tensor<?x256xf32, #fuse.layout<"s0,256", "256,1", "0", "">>
+    return %r : tensor<?x256xf32, #fuse.layout<"s0,256", "256,1", "0", "">>
+  }
+}
+
+// -----
+
+// Must not fire: the second store may write over what the first wrote, so their order matters.
+// CHECK-LABEL: func.func private @twice
+// CHECK-SAME: fuse.dims = {d0 = "64", d1 = "256"}
+module attributes {fuse.device = "cpu"} {
+  func.func @main(%x: tensor<66x256xf32>) -> tensor<65x256xf32> {
+    %o = "fuse.empty"() {syms = []} : () -> tensor<65x256xf32>
+    %y = call @twice(%x, %o) : (tensor<66x256xf32>, tensor<65x256xf32>) -> tensor<65x256xf32>
+    return %y : tensor<65x256xf32>
+  }
+  func.func private @twice(%x: tensor<66x256xf32>, %o: tensor<65x256xf32>) -> tensor<65x256xf32> attributes {fuse.kernel, fuse.dims = {d0 = "64", d1 = "256"}, fuse.ties = array<i64: 1>} {
+    %true = arith.constant true
+    %zero = arith.constant 0.0 : f32
+    %a = "fuse.load"(%x, %true, %zero) {at = ["d0", "d1"]} : (tensor<66x256xf32>, i1, f32) -> f32
+    %b = "fuse.load"(%x, %true, %zero) {at = ["d0 + 1", "d1"]} : (tensor<66x256xf32>, i1, f32) -> f32
+    %s = arith.addf %a, %b : f32
+    %c = "fuse.load"(%x, %true, %zero) {at = ["d0 + 2", "d1"]} : (tensor<66x256xf32>, i1, f32) -> f32
+    %t = arith.addf %s, %c : f32
+    %r = "fuse.store"(%o, %t, %true) {at = ["d0", "d1"], mode = "set"} : (tensor<65x256xf32>, f32, i1) -> tensor<65x256xf32>
+    %q = "fuse.store"(%r, %s, %true) {at = ["d0 + 1", "d1"], mode = "set"} : (tensor<65x256xf32>, f32, i1) -> tensor<65x256xf32>
+    return %q : tensor<65x256xf32>
+  }
+}
+
+// -----
+
 // expected-error@+1 {{the module has no function @main}}
 module attributes {fuse.device = "cpu"} {
 }
