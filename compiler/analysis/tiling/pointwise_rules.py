@@ -23,6 +23,9 @@ _LINE_BYTES = 128
 _PLANES, _PLANE_WARPS = 4, 4
 #: Fewest and most columns whose rows share reads: the fewest make a vector of 16 bytes of float32.
 _SHARED_READS = (4, 16)
+#: Of rows that are added at loaded indices: most columns, fewest loads that a thread does once for a vector,
+#: and its vectors.
+_ADDED_COLUMNS, _ADDED_READS, _ADDED_VECTORS = 128, 4, 2
 #: Columns at most that step over elements, and bytes of results of a thread of theirs.
 _STEPPED_COLUMNS, _STEPPED_BYTES = 8, 8
 #: Bytes of results of a thread that reads neighbours along memory one by one.
@@ -203,21 +206,39 @@ def rows_share_reads(shape: KernelShape, hardware: Hardware) -> Tile | None:
     """An axis of its own for a few columns: four warps, a vector of a thread.
 
     When: the last dim has 4 to 16 points in whole vectors, and at least five loads are read once for a row (a
-    product of small matrices whose sums are multiplied one by one).  Why: a thread loads such an element once
-    for its vector; on a flat axis it loads it for each element.  Where all rows share what is read of the
-    columns (weights), a thread has a vector of two rows, and loads the weights once.  A program has fewer
-    rows than threads, as Triton then loads what is read once for a row in the layout of the tile; else they
-    are exchanged through shared memory.
+    product of small matrices whose sums are multiplied one by one); or rows of up to 128 points are added at
+    loaded indices, and four loads are read once for a row (messages of edges with the weights of both ends).
+    Why: a thread loads such an element once for its vector; on a flat axis it loads it for each element.  A
+    thread has two vectors where rows are added.  It has one of two rows where all rows share what is read of
+    the columns (weights), and loads the weights once.  A program has fewer rows than threads, as Triton then
+    loads what is read once for a row in the layout of the tile; else they are exchanged through shared
+    memory.
     """
-    if not _shares_reads(shape):
+    adds = _adds_rows(shape)
+    if not adds and not _shares_reads(shape):
         return None
     last, outer = shape.order[-1], shape.order[:-1]
     block = ceil_power(shape.size(last))
     vector = min(block, max(1, 16 // shape.widest))
     rows = THREADS_OF_FOUR_WARPS * vector // block
-    if 2 * rows < THREADS_OF_FOUR_WARPS and _shares_weights(shape):
+    if adds:
+        rows *= _ADDED_VECTORS
+    elif 2 * rows < THREADS_OF_FOUR_WARPS and _shares_weights(shape):
         rows *= 2
     return Tile((Axis(outer, rows, "grid"), Axis((last,), block, "grid")))
+
+
+def _adds_rows(shape: KernelShape) -> bool:
+    """Whether rows of up to 128 columns, in whole vectors, are added at loaded indices, and enough is read
+    once for each of them.
+    """
+    last, columns = shape.order[-1], shape.size(shape.order[-1])
+    if not _SHARED_READS[1] < columns <= _ADDED_COLUMNS or columns % _SHARED_READS[0]:
+        return False
+    dims = shape.kernel.op_dims
+    added = [a for a in shape.kernel.stores if a.indirect and last in dims[a.op]]
+    reads = [dims[a.op] for a in shape.kernel.loads]
+    return bool(added) and sum(bool(own) and last not in own for own in reads) >= _ADDED_READS
 
 
 def _shares_reads(shape: KernelShape) -> bool:

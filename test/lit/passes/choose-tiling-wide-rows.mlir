@@ -219,3 +219,51 @@ func.func private @rows_and_columns_of_kernels(%x: tensor<4096x4096xf32>, %w: te
   %q = "fuse.store"(%p, %t, %true) {at = ["d1"], mode = "set"} : (tensor<4096xf32>, f32, i1) -> tensor<4096xf32>
   return %r, %q : tensor<4096xf32>, tensor<4096xf32>
 }
+
+// -----
+
+// Rows that are added at loaded indices, of which four numbers are read once: two vectors of a thread.
+// CHECK-LABEL: func.func private @added_rows
+// CHECK-SAME: axes = [{block = 16 : i64, dims = ["d0"], kind = "grid"}, {block = 64 : i64, dims = ["d1"], kind = "grid"}]
+func.func private @added_rows(%x: tensor<1000x64xf32>, %a: tensor<8000xi64>, %b: tensor<8000xi64>, %n: tensor<1000xf32>, %o: tensor<1000x64xf32>) -> tensor<1000x64xf32>
+    attributes {fuse.kernel, fuse.dims = {d0 = "8000", d1 = "64"}, fuse.ties = array<i64: 4>} {
+  %true = arith.constant true
+  %zero = arith.constant 0.0 : f32
+  %none = arith.constant 0 : i64
+  %many = arith.constant 1000 : i64
+  %i = "fuse.load"(%a, %true, %none) {at = ["d0"]} : (tensor<8000xi64>, i1, i64) -> i64
+  %in = arith.cmpi ult, %i, %many : i64
+  %j = "fuse.load"(%b, %true, %none) {at = ["d0"]} : (tensor<8000xi64>, i1, i64) -> i64
+  %jn = arith.cmpi ult, %j, %many : i64
+  %v = "fuse.load"(%x, %in, %zero, %i) {at = ["i0", "d1"]} : (tensor<1000x64xf32>, i1, f32, i64) -> f32
+  %da = "fuse.load"(%n, %jn, %zero, %j) {at = ["i0"]} : (tensor<1000xf32>, i1, f32, i64) -> f32
+  %db = "fuse.load"(%n, %in, %zero, %i) {at = ["i0"]} : (tensor<1000xf32>, i1, f32, i64) -> f32
+  %w = arith.mulf %da, %db : f32
+  %y = arith.mulf %v, %w : f32
+  %r = "fuse.store"(%o, %y, %jn, %j) {at = ["i0", "d1"], mode = "add"} : (tensor<1000x64xf32>, f32, i1, i64) -> tensor<1000x64xf32>
+  return %r : tensor<1000x64xf32>
+}
+
+// -----
+
+// Must not fire: three are read once.
+// CHECK-LABEL: func.func private @added_rows_of_three
+// CHECK-SAME: dims = ["d0", "d1"], kind = "grid"}]
+func.func private @added_rows_of_three(%x: tensor<1000x64xf32>, %a: tensor<8000xi64>, %b: tensor<8000xi64>, %n: tensor<1000xf32>, %o: tensor<1000x64xf32>) -> tensor<1000x64xf32>
+    attributes {fuse.kernel, fuse.dims = {d0 = "8000", d1 = "64"}, fuse.ties = array<i64: 4>} {
+  %true = arith.constant true
+  %zero = arith.constant 0.0 : f32
+  %none = arith.constant 0 : i64
+  %many = arith.constant 1000 : i64
+  %i = "fuse.load"(%a, %true, %none) {at = ["d0"]} : (tensor<8000xi64>, i1, i64) -> i64
+  %in = arith.cmpi ult, %i, %many : i64
+  %j = "fuse.load"(%b, %true, %none) {at = ["d0"]} : (tensor<8000xi64>, i1, i64) -> i64
+  %jn = arith.cmpi ult, %j, %many : i64
+  %v = "fuse.load"(%x, %in, %zero, %i) {at = ["i0", "d1"]} : (tensor<1000x64xf32>, i1, f32, i64) -> f32
+  %da = "fuse.load"(%n, %jn, %zero, %j) {at = ["i0"]} : (tensor<1000xf32>, i1, f32, i64) -> f32
+  %db = arith.constant 2.0 : f32
+  %w = arith.mulf %da, %db : f32
+  %y = arith.mulf %v, %w : f32
+  %r = "fuse.store"(%o, %y, %jn, %j) {at = ["i0", "d1"], mode = "add"} : (tensor<1000x64xf32>, f32, i1, i64) -> tensor<1000x64xf32>
+  return %r : tensor<1000x64xf32>
+}
