@@ -72,8 +72,8 @@ def _over(limit: int, compiled: Compiled) -> str | None:
     peak = peak_of(compiled.module)
     if peak is None or peak.bytes <= limit:
         return None
-    held = [f"{bytes_} of {_named(root.owner)}" for bytes_, root in peak.held[:_SHOWN]]
-    more = f" and {len(peak.held) - _SHOWN} more" if len(peak.held) > _SHOWN else ""
+    held = [f"{bytes_} of {_named(root.owner)}" for bytes_, root in peak.live[:_SHOWN]]
+    more = f" and {len(peak.live) - _SHOWN} more" if len(peak.live) > _SHOWN else ""
     sentence = (
         f"the {compiled.name} graph allocates {peak.bytes} bytes at a time and not {limit}, "
         f"{peak.bytes - limit} too many: "

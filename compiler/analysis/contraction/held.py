@@ -78,7 +78,7 @@ class Resident:
     """What a program reads, in bytes of shared memory.  ``weights``: the same for all blocks of rows;
     ``row``: of each row; ``result``: what is stored of each row.  ``summed``: the points of a block of all
     that the first product sums.  ``largest``: of the factors among the weights that descriptors can copy, the
-    largest; ``kept``: all other matrices among them.
+    largest; ``others``: all other matrices among them.
     """
 
     weights: int
@@ -86,7 +86,7 @@ class Resident:
     result: int
     summed: int
     largest: int = 0
-    kept: int = 0
+    others: int = 0
 
 
 @dataclass(frozen=True)
@@ -191,7 +191,7 @@ def _copying(form: HeldForm, hardware: Hardware) -> list[HeldBlocks]:
         copied=True,
     )
     held = _sums(form.widest, blocks, hardware), _sums(form.aligned_peak, blocks, hardware)
-    shared = resident.largest + resident.kept + SPARE_BYTES
+    shared = resident.largest + resident.others + SPARE_BYTES
     fits = shared <= hardware.shared_bytes and held[0] <= _MOST_SUMS and held[1] <= 2 * _MOST_SUMS
     return [blocks] if fits and fills_copying(form.free[0], hardware) else []
 

@@ -152,7 +152,7 @@ def plan_of(
         product.precision == "ieee",
         left_slots=moved.slots.get("left", 0),
         right_slots=moved.slots.get("right", 0),
-        beside=0 if behind is None else behind.beside + behind.kept,
+        beside=0 if behind is None else behind.beside + behind.stored,
         behind=0 if behind is None else behind.slots,
         streams=_streams(product),
         border=moved.border,

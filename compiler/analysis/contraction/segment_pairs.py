@@ -89,7 +89,7 @@ def _cost(
         plan.form,
         sums=2,
         left_slots=plan.form.left_slots if shared is None else shared.slots,
-        beside=max(0, beside) + any(b.kept for b in behind),
+        beside=max(0, beside) + any(b.stored for b in behind),
         behind=max(b.slots for b in behind),
     )
     fused = weights + result * (1 + form.beside) + (rows if shared is None else shared.read)

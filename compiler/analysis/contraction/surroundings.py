@@ -61,14 +61,14 @@ class Behind:
     ``slots``: issue slots of each element.  ``beside``: bytes of further tensors that they read, in units of
     the result's.  ``absorbed``: whether another kernel, such as a reduction, reads what they make, so that
     they are part of it where the product is a call.  ``shared``: whether a call of the library reads what
-    they make, or it leaves the graph: it is stored in any case.  ``kept``: whether the product is, too.
+    they make, or it leaves the graph: it is stored in any case.  ``stored``: whether the product is, too.
     """
 
     slots: int
     beside: int
     absorbed: bool
     shared: bool
-    kept: bool
+    stored: bool
 
 
 @dataclass
@@ -156,9 +156,9 @@ class Surroundings:
             if not behind.absorbed:
                 call += 2 * result
                 launches += 1
-            elif behind.shared and not behind.kept:
+            elif behind.shared and not behind.stored:
                 call += result
-            if behind.kept:
+            if behind.stored:
                 fused += result
         return Moved(
             fused, call + front, launches, own, widened, slots, front, reduced, border, behind, packed, across
@@ -219,7 +219,7 @@ class Surroundings:
         along_sum = operand == call.results[0] and letters <= set(product.summed)
         return math.gcd(*sizes) if along_sum or not any(n % LARGEST_BLOCK for n in sizes) else 1
 
-    def _behind(self, result: ir.Value, kept: bool) -> Behind:
+    def _behind(self, result: ir.Value, stored: bool) -> Behind:
         value, slots, beside = result, 0, 0
         while True:
             users = list(users_of(value))
@@ -235,7 +235,7 @@ class Surroundings:
             value = readers[0].results[0]
         own = [self._is_kernel(op) and not self.multiplies(op) for op in users]
         absorbed = value != result and any(map(self.absorbs, users))
-        return Behind(slots, beside, absorbed, not all(own), kept)
+        return Behind(slots, beside, absorbed, not all(own), stored)
 
     def _is_reduced(self, value: ir.Value) -> bool:
         """Whether a kernel that is not one with the product makes a value."""

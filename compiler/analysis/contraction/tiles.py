@@ -153,7 +153,7 @@ class Blocks:
     programs: int = 0
 
     @property
-    def held(self) -> int:
+    def thread_sums(self) -> int:
         """Elements of a sum that a thread holds."""
         return self.m * self.n // (32 * self.num_warps)
 
@@ -168,7 +168,7 @@ def blocks_for(form: ProductForm, hardware: Hardware, spills: int = 0) -> Blocks
         found.append((microseconds_in_turn(form, in_turn, hardware), in_turn))
     while True:
         chosen = min(found, key=_rank)[1]
-        found = [(time, b) for time, b in found if b.held < chosen.held]
+        found = [(time, b) for time, b in found if b.thread_sums < chosen.thread_sums]
         if not spills or not found:
             return chosen
         spills -= 1
@@ -223,7 +223,7 @@ def microseconds(form: ProductForm, blocks: Blocks, hardware: Hardware) -> float
     behind = points * form.behind * (rates.overlapped if at_once > 1 else 1.0)
     stored = points * _RESULT_BYTES * (1 + form.beside)
     stage = _stage_bytes(form, blocks.m, blocks.n, blocks.k)
-    narrow = form.segments > 1 and blocks.held * form.sums < _BARE
+    narrow = form.segments > 1 and blocks.thread_sums * form.sums < _BARE
     steps, waves = -(-max(form.k, 1) // blocks.k), math.ceil(tiles / (sms * at_once))
     wave = steps * _step_microseconds(form, blocks, at_once, stage, hardware)
     wave += clock(Work(written=stored, slots=behind), hardware, rates.behind)

@@ -41,7 +41,7 @@ class Limits:
                     with kernels that visit the elements again.
     cached:         bytes that a GPU's L2 cache keeps.  If all that is read fits, half the ``rows`` are
                     enough.
-    held:           most elements of a row of which groups are reduced, too.
+    grouped_row:    most elements of a row of which groups are reduced, too.
     walked:         most elements of a row in a kernel that walks.
     numbers:        most numbers that a program of such a kernel holds.  For each element of a row it holds
                     the sums of its column, and one number more.  Where the element is used again once the
@@ -72,7 +72,7 @@ class Limits:
     row: int = 32768
     rows: int = 264
     cached: int = 32 << 20
-    held: int = 8192
+    grouped_row: int = 8192
     walked: int = 16384
     numbers: int = 6 * 8192
     columns: int = 512
@@ -99,7 +99,7 @@ class Limits:
             row=registers // 2,
             rows=hardware.full_grid,
             cached=hardware.l2_bytes * 16 // 25,
-            held=registers // 8,
+            grouped_row=registers // 8,
             walked=registers // 4,
             numbers=registers * 3 // 4,
             accesses=accesses,

@@ -143,7 +143,7 @@ def nested(t: PlacedForm, crossed: Iterable[frozenset[str]]) -> bool:
     if len({product.over for product in products_of(plan)}) > 1:
         return False
     length = points(plan.extents, ordered[-1]).constant
-    return length is not None and length <= t.limits.held
+    return length is not None and length <= t.limits.grouped_row
 
 
 def _contiguous(t: PlacedForm, row: frozenset[str], everything: frozenset[str]) -> bool:

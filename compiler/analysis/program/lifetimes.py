@@ -89,7 +89,7 @@ class Peak:
 
     bytes: int
     at: ir.Operation
-    held: tuple[tuple[int, ir.Value], ...]
+    live: tuple[tuple[int, ir.Value], ...]
 
 
 def has_memory_plan(module: ir.Module) -> bool:
@@ -106,10 +106,10 @@ def peak_of(module: ir.Module) -> Peak | None:
     if not live.peak:
         return None
     at = live.at.index(live.peak)
-    held = [(life.bytes, root) for life, root in owned if life.first <= at <= life.last and life.bytes]
-    held.sort(key=lambda pair: -pair[0])
+    found = [(life.bytes, root) for life, root in owned if life.first <= at <= life.last and life.bytes]
+    found.sort(key=lambda pair: -pair[0])
     operations = list(_main(module).regions[0].blocks[0].operations)
-    return Peak(live.peak, operations[at].operation, tuple(held))
+    return Peak(live.peak, operations[at].operation, tuple(found))
 
 
 def _planned(module: ir.Module) -> tuple[int, list[tuple[Lifetime, ir.Value]]]:

@@ -113,7 +113,7 @@ class ReducedRow:
         few = self.shape.aligned(self.dims) and self.bound * 8 < self.width * 7
         return self.bound if few else self.width
 
-    def held(self, rows: int, warps: int) -> Tile:
+    def resident(self, rows: int, warps: int) -> Tile:
         """Programs of ``rows`` rows in registers."""
         return Tile((*grid(self.shape.parallel, rows), Axis(self.dims, self.width, "resident")), warps)
 
@@ -198,7 +198,7 @@ def crossed_rows(row: ReducedRow, hardware: Hardware) -> Tile | None:
         return None
     warps = max(1, min(hardware.max_warps, elements * element // (THREAD_BYTES * hardware.warp)))
     registers = elements // (warps * hardware.warp) * shape.live_values * element // 4  # 16 bits stay packed
-    return None if registers > LARGE_REGISTERS else row.held(_CROSSED_ROWS, warps)
+    return None if registers > LARGE_REGISTERS else row.resident(_CROSSED_ROWS, warps)
 
 
 def short_rows(row: ReducedRow, hardware: Hardware) -> Tile | None:
@@ -229,7 +229,7 @@ def short_rows(row: ReducedRow, hardware: Hardware) -> Tile | None:
             rows //= 2
         else:
             warps *= 2
-    tile = row.held(rows, warps)
+    tile = row.resident(rows, warps)
     return Tile(tile.axes[::-1], tile.num_warps) if rows > 1 and _steps_over(row) else tile
 
 
@@ -258,7 +258,7 @@ def row_of_two_warps(row: ReducedRow, hardware: Hardware) -> Tile | None:
     """
     if not row.may_be_held or row.width * row.shape.widest >= _WARP_ROW_BYTES:
         return None
-    return _in_vectors(row.held(1, 2), row.shape)
+    return _in_vectors(row.resident(1, 2), row.shape)
 
 
 def long_row_read_again(row: ReducedRow, hardware: Hardware) -> Tile | None:
@@ -286,7 +286,7 @@ def long_row_resident(row: ReducedRow, hardware: Hardware) -> Tile | None:
     When: the block of a row, a power of two, has more than 16384 elements, and few values live at once.
     Why: the row is read once, and the 64 registers that each thread then has are enough.
     """
-    return row.held(1, 2 * hardware.max_warps) if _fills_32_warps(row) else None
+    return row.resident(1, 2 * hardware.max_warps) if _fills_32_warps(row) else None
 
 
 def _fills_32_warps(row: ReducedRow) -> bool:
@@ -317,7 +317,7 @@ def row_resident(row: ReducedRow, hardware: Hardware) -> Tile | None:
     warps = row_warps(row.filled, row.shape, hardware)
     if row.filled // (warps * hardware.warp) * row.shape.live_values > LARGE_REGISTERS:
         return None
-    return _in_vectors(row.held(1, warps), row.shape)
+    return _in_vectors(row.resident(1, warps), row.shape)
 
 
 def scanned_row(row: ReducedRow, hardware: Hardware) -> Tile | None:

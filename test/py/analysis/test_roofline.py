@@ -82,7 +82,7 @@ def test_batches_and_elements() -> None:
 def test_sums_of_8_bit_floats_exist_once_where_their_accumulation_is_fast() -> None:
     exact = form((4096, 4096, 4096), element="f8E4M3FN")
     fast = replace(exact, fast_accum=True)
-    assert (blocks_for(exact, H200).held, blocks_for(fast, H200).held) == (64, 128)
+    assert (blocks_for(exact, H200).thread_sums, blocks_for(fast, H200).thread_sums) == (64, 128)
     assert (exact.registers, fast.registers) == (64, 128)
     assert replace(fast, beside=2).registers == 64
 
@@ -232,7 +232,10 @@ def test_the_blocks_of_a_form_are_estimated_once(monkeypatch: pytest.MonkeyPatch
     known = len(seen)
     as_kernel(form, 1 << 20, H200)  # one more: the time of the chosen blocks
     assert ContractionPlan(form, H200).blocks == chosen and len(seen) == known + 1 > 100
-    assert ContractionPlan(form, H200, spills=1).blocks.held < chosen.held and len(seen) == known + 1
+    assert (
+        ContractionPlan(form, H200, spills=1).blocks.thread_sums < chosen.thread_sums
+        and len(seen) == known + 1
+    )
 
 
 @pytest.mark.parametrize("sizes, even", [((1, 128256, 4096), True), ((4096, 4096, 256), False)])

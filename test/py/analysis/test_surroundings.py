@@ -80,7 +80,7 @@ def widened(slots: int = 1) -> dict[str, Any]:
 
 def behind(slots: int = 1, kept: bool = False, beside: int = 0) -> dict[str, Any]:
     """What ``@twice`` and others are behind.  What reads the results of several readers is left out."""
-    return {"behind": Behind(slots, beside, absorbed=False, shared=slots < 2, kept=kept)}
+    return {"behind": Behind(slots, beside, absorbed=False, shared=slots < 2, stored=kept)}
 
 
 #: By what the program returns, what ``@widen`` computes, and the group of the product: what is moved.

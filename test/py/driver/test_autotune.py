@@ -165,7 +165,7 @@ def test_the_ranking_of_blocks_begins_with_those_that_are_chosen():
     form = ProductForm(4096, 14336, 4096)
     ranked = ranked_blocks(form, h200, 16)
     assert ranked[0] == blocks_for(form, h200) and len(ranked) == 16
-    assert [b.held for b in ranked[:1]] == [blocks_for(form, h200).held]
+    assert [b.thread_sums for b in ranked[:1]] == [blocks_for(form, h200).thread_sums]
 
 
 # --- the search ---------------------------------------------------------------------------------------------

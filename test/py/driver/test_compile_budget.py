@@ -56,7 +56,7 @@ def test_the_seconds_name_what_took_most(caplog) -> None:
     kept, over, after, *_ = warnings(caplog, {"seconds": 1e-6})
     assert (
         kept == "1 graphs"
-        and over.startswith("compile_budget: 0.")
+        and over.startswith("compile_budget: ")
         and " s and not 1e-06 s; most took " in over
     )
     assert f"of the inference graph at FILE:{LINE}, 0." in over
@@ -102,7 +102,7 @@ def test_a_graph_without_a_memory_plan_is_told_of(options: dict[str, Any], caplo
     ("budget", "sentence"),
     [
         ({"graphs": 0}, "BudgetExceeded: compile_budget: 1 graph and not 0: the one at "),
-        ({"seconds": 1e-6}, "BudgetExceeded: compile_budget: 0."),
+        ({"seconds": 1e-6}, "BudgetExceeded: compile_budget: [0-9]"),
         ({"peak_bytes": 1}, "BudgetExceeded: compile_budget: the inference graph allocates "),
     ],
 )
