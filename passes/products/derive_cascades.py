@@ -63,7 +63,8 @@ class DeriveCascades(AnalysisPass):
     Several products may sum what is made of the same scores, as the gradients of attention do.  Each becomes
     a kernel of its own with a copy of all calls that it needs (``cascade_copies.py``), where nothing else
     reads what has rows and columns.  Two that sum along the same columns are one kernel with two results,
-    where a block of both fits.
+    where a block of both fits, and what one sums is no side of the other (heads of one size for keys and for
+    values).
 
     Does not fire where a whole row is needed first (rule ``whole-row``: the remark names the reduction),
     where scores or probabilities are stored or read elsewhere (``stored``), where more than a softmax is

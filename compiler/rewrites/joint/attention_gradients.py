@@ -172,7 +172,7 @@ def _costs(found: _Attention, gradients: _Gradients) -> SpelledGradients:
         moved=2 * batch * (rows + columns) * (summed + made[-1]),
         softmax=bool(found.rows),
         beside=sum(n.meta["val"].dtype.itemsize for n in beside if not _is_pointwise(n)),
-        apart=not holds_results((summed, made[-1])),
+        apart=summed != made[-1] or not holds_results((summed, made[-1])),
     )
 
 
