@@ -462,7 +462,14 @@ def test_what_needs_whole_rows_says_so() -> None:
     def dropped(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
         return (scores(q, k).softmax(-1) * mask) @ v
 
+    def many(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+        s = scores(q, k)
+        for _ in range(24):
+            s = torch.sin(s) + 1
+        return s.softmax(-1) @ v
+
     for function, rule, text in (
+        (many, "size", "calls are between its products, at most 48"),
         (stored, "stored", "is stored, or read elsewhere"),
         (normed, "whole-row", "fuse.reduce (sum)"),
         (dropped, "weights", "more than the exponentials"),
