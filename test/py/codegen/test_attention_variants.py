@@ -17,7 +17,7 @@ from attention_conditions import (
     samples,
     seen_by,
 )
-from attention_variants import VARIANTS, Sizes
+from attention_variants import TRAINED, VARIANTS, Sizes
 from compiling import Compiled
 from torch import Tensor
 
@@ -73,7 +73,7 @@ def test_rows_without_keys_of_symbolic_lengths(name: str, block: Callable[[int],
     assert len(compiled.graphs) == 2
 
 
-@pytest.mark.parametrize("name", VARIANTS)
+@pytest.mark.parametrize("name", TRAINED)
 def test_gradients(name: str, block: Callable[[int], None]) -> None:
     """Of rows that see one key or none, too, and of special numbers."""
     variant = VARIANTS[name]

@@ -17,7 +17,7 @@ from attention_conditions import (
     samples,
     seen_by,
 )
-from attention_variants import VARIANTS, Sizes
+from attention_variants import TRAINED, VARIANTS, Sizes
 from compiling import Compiled
 from torch import Tensor
 
@@ -64,7 +64,7 @@ def test_rows_without_keys_of_symbolic_lengths(name: str) -> None:
             assert_as_eager(found, eager, function(seen, *in_float64(args)))
 
 
-@pytest.mark.parametrize("name", VARIANTS)
+@pytest.mark.parametrize("name", TRAINED)
 @pytest.mark.parametrize("numbers", ["finite", "NaN", "infinite"])
 def test_gradients(name: str, numbers: str) -> None:
     """Of more rows and keys where numbers are finite, and of rows that see one key or none."""

@@ -37,8 +37,8 @@ class Variant:
     of a key and of a value.  ``sharing``: heads of queries that share one of keys.  ``rows``: how many there
     are, if that is part of the variant.  ``keys``: how many there are at least, so that no program holds all.
     ``rule``: what becomes of it.  ``kernels``: of its gradients, where an option asks for them: how many are
-    derived; 0 where torch saves what has rows and columns.  ``learned``: whether what is beside q, k and v
-    has gradients, too.  ``skips``: whether it masks whole blocks, which then are not read.
+    derived; 0 where torch saves what has rows and columns; None where there are none.  ``learned``: whether
+    what is beside q, k and v has gradients, too.  ``skips``: whether it leaves out blocks that it masks.
     ``error``: how many times eager's error gradients may have: few rows are multiplied by calls, which round
     scores to 16 bits beside the sums of a kernel that does not.
     """
@@ -51,7 +51,7 @@ class Variant:
     rows: int | None = None
     keys: int = 0
     rule: Rule = "cascade"
-    kernels: int = 3
+    kernels: int | None = 3
     learned: bool = False
     skips: bool = False
     error: float = 1.05
@@ -280,6 +280,7 @@ def _mask(sizes: Sizes) -> list[Tensor]:
     return [counted(4, sizes.rows, sizes.keys) > 0]
 
 
+#: Name -> variant.
 VARIANTS: dict[str, Variant] = {
     "soft cap": Variant(soft_cap),
     "ALiBi": Variant(alibi, lambda s: [torch.exp2(-torch.arange(s.heads)).to(torch.bfloat16)], skips=True),
@@ -294,7 +295,7 @@ VARIANTS: dict[str, Variant] = {
     "bias of keys": Variant(added, lambda s: [drawn(s.keys)]),
     "bias in float32": Variant(added, _at_rows_and_keys(dtype=torch.float32)),
     "bias in float16": Variant(added, _at_rows_and_keys(dtype=torch.float16)),
-    "bias in float64": Variant(added, _at_rows_and_keys(dtype=torch.float64), rule="whole-row", kernels=0),
+    "bias in float64": Variant(added, _at_rows_and_keys(dtype=torch.float64), rule="whole-row"),
     "mask of bools": Variant(admitted, _mask),
     "mask of bytes": Variant(filled, lambda s: [_mask(s)[0].to(torch.uint8)]),
     "mask of int64": Variant(filled, lambda s: [_mask(s)[0].long()]),
@@ -306,7 +307,7 @@ VARIANTS: dict[str, Variant] = {
     ),
     "causal, of floats": Variant(causal_float, skips=True),
     "a triangle added": Variant(triangle, skips=True, kernels=0),
-    "sinks": Variant(sinks, lambda s: [drawn(s.heads)], kernels=0),
+    "sinks": Variant(sinks, lambda s: [drawn(s.heads)]),
     "softmax plus one": Variant(plus_one, kernels=0),
     "differential": Variant(differential, lambda s: [drawn(1).abs()], kernels=6),
     "heads of 16 and 40": Variant(soft_cap, summed=16, made=40),
@@ -335,6 +336,9 @@ VARIANTS: dict[str, Variant] = {
         tree, lambda s: [torch.ones(s.rows, s.rows).tril().bool() & (counted(2, s.rows, s.rows) > 0)],
         sharing=2, rows=5,
     ),
-    "int8 cache": Variant(in_bytes, cache_of(torch.int8), sharing=2, rows=1, kernels=0, error=2),
-    "fp8 cache": Variant(in_bytes, cache_of(torch.float8_e4m3fn), sharing=2, rows=1, kernels=0, error=2),
+    "int8 cache": Variant(in_bytes, cache_of(torch.int8), sharing=2, rows=1, kernels=None),
+    "fp8 cache": Variant(in_bytes, cache_of(torch.float8_e4m3fn), sharing=2, rows=1, kernels=None),
 }  # fmt: skip
+
+#: The names of those whose gradients are asked for.
+TRAINED = [name for name, variant in VARIANTS.items() if variant.kernels is not None]
