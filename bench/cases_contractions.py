@@ -105,8 +105,16 @@ def gptq_linear(source: Source, rows: int, outputs: int, inputs: int) -> Built:
     return Built(gptq, args, moved)
 
 
-_FORMS = (("linear_silu", silu_linear), ("linear_int8", int8_linear), ("linear_int4", _int4))
-_OF_ONE_SHAPE = (("linear_fp8", fp8_linear), ("linear_nf4", nf4_linear), ("linear_gptq", gptq_linear))
+#: Each of the weights is multiplied by so many rows; `cases_products.py` has two of these.
+ROWS = (1, 2, 4, 8, 64)
+_ELSEWHERE = (("linear_silu", 64, *SHAPES[0]), ("linear_int8", 64, *SHAPES[0]))
+_FORMS = (
+    ("linear_silu", silu_linear),
+    ("linear_int8", int8_linear),
+    ("linear_int4", _int4),
+    ("linear_fp8", fp8_linear),
+    ("linear_nf4", nf4_linear),
+)
 
 
 def _few_rows(name: str, build: Callable[..., Built], rows: int, outputs: int, inputs: int) -> Graph:
@@ -119,10 +127,10 @@ FEW_ROWS = graph_table(
         *(
             _few_rows(name, build, rows, outputs, inputs)
             for outputs, inputs in SHAPES
-            for rows in (1, 2, 4)
+            for rows in ROWS
             for name, build in _FORMS
-            if (name, rows) != ("linear_int4", 2)  # between those of 1 and 4 rows, which are bound alike
+            if (name, rows, outputs, inputs) not in _ELSEWHERE
         ),
-        *(_few_rows(name, build, rows, *SHAPES[0]) for rows in (1, 4, 8) for name, build in _OF_ONE_SHAPE),
+        *(_few_rows("linear_gptq", gptq_linear, rows, *SHAPES[0]) for rows in ROWS),
     )
 )

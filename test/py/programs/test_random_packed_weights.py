@@ -1,6 +1,7 @@
 """Random products of few rows with weights that are packed: in bytes of 2, 4 and 8 bits, or in words of 4 and
-8 as GPTQ has them, along rows or across them; in any order, with zero points, which may be packed, too, and
-scales of groups and rows, in both roundings, against float64.
+8 as GPTQ has them, along rows or across them, or as AWQ does, across outputs; in any order, with zero points,
+which may be packed, too, and scales of groups and rows, or groups in any order; and numbers of tables, as NF4,
+with scales that may be quantised.  In both roundings, against float64.
 
 ``FUSE_MLIR_RANDOM=n`` draws ``n`` programs; each is a test of its own, so that workers share them.
 """
@@ -90,11 +91,78 @@ def drawn_words(seed: int) -> tuple[Callable[..., Tensor], list[Tensor], str]:
     return product, inputs, pick(["float32", "float32", "eager"])
 
 
+def drawn_tables(seed: int) -> tuple[Callable[..., Tensor], list[Tensor], str]:
+    """Numbers of a table, as NF4 and FP4: rows, bytes or words, scales of groups, tables of both, a bias."""
+    torch.manual_seed(seed)
+    pick = random.Random(seed).choice
+    bits, rows, outputs = pick([2, 4, 4, 4]), pick([1, 1, 2, 3, 5, 8, 16]), pick([1024, 1027, 1104])
+    dtype, groups, words = pick([torch.bfloat16, torch.float16]), pick([4, 8, 12]), pick([False, False, True])
+    length, downwards = pick([16, 32, 32, 64, 48]), pick([True, True, False])
+    table_type, quantised, after = pick([torch.float32, dtype]), pick([True, False]), pick([True, False])
+    word = 32 if words else 8
+
+    def product(x: Tensor, w: Tensor, scale: Tensor, table: Tensor, scales: Tensor, bias: Tensor) -> Tensor:
+        parts = [w >> at & 2**bits - 1 for at in range(0, word, bits)]
+        numbers = table[torch.stack(parts[::-1] if downwards else parts, -1).flatten(1).int()]
+        widths = scales[scale.int()] if quantised else scale
+        result = F.linear(x, (numbers.view(*scale.shape, -1) * widths[:, :, None]).flatten(1).to(x.dtype))
+        return F.silu(result + bias) if after else result
+
+    summed = groups * length // (4 if words else 1)
+    low, high = (-(2**31), 2**31) if words else (0, 256)
+    w = torch.randint(low, high, (outputs, summed)).to(torch.int32 if words else torch.uint8)
+    x = torch.randn(rows, summed * word // bits).mul(0.25).to(dtype)
+    scale, table = torch.rand(outputs, groups) + 0.125, torch.randn(2**bits).to(table_type)
+    held = torch.randint(0, 256, (outputs, groups)).byte() if quantised else scale.to(table_type)
+    inputs = [x, w, held, table, (torch.rand(256) + 0.125).to(table_type), torch.randn(outputs).to(dtype)]
+    return product, inputs, pick(["float32", "float32", "eager"])
+
+
+def drawn_columns(seed: int) -> tuple[Callable[..., Tensor], list[Tensor], str]:
+    """Words whose numbers are of neighbouring outputs (AWQ), of groups that may lie in any order."""
+    torch.manual_seed(seed)
+    pick = random.Random(seed).choice
+    rows, outputs, groups = pick([1, 1, 2, 4, 8, 16]), pick([1024, 1104]), pick([2, 4])
+    dtype, length, mixed = (
+        pick([torch.bfloat16, torch.float16]),
+        pick([64, 128, 48]),
+        pick([False, False, True]),
+    )
+    order, after = pick([(0, 4, 1, 5, 2, 6, 3, 7), tuple(range(8))]), pick([True, False])
+
+    def product(x: Tensor, w: Tensor, scale: Tensor, zero: Tensor, group: Tensor, bias: Tensor) -> Tensor:
+        """``w``: [summed, outputs / 8]; ``scale``: [groups, outputs]; ``zero``: [groups, outputs / 8]."""
+        at = torch.tensor([4 * place for place in order], dtype=torch.int32)
+        numbers, less = ((v[:, :, None] >> at & 15).flatten(1) for v in (w, zero))
+        if mixed:
+            weights = (numbers - less[group]).to(x.dtype) * scale[group]
+        else:
+            in_groups = (numbers.view(groups, -1, outputs) - less[:, None]).to(x.dtype)
+            weights = (in_groups * scale[:, None]).flatten(0, 1)
+        result = x @ weights
+        return F.silu(result + bias) if after else result
+
+    def words(*shape: int) -> Tensor:
+        return torch.randint(-(2**31), 2**31, shape).to(torch.int32)
+
+    summed = groups * length
+    scale = (torch.rand(groups, outputs) + 0.125).to(dtype)
+    of_groups = torch.randperm(summed).int() // length
+    x, bias = torch.randn(rows, summed).mul(0.25).to(dtype), torch.randn(outputs).to(dtype)
+    inputs = [x, words(summed, outputs // 8), scale, words(groups, outputs // 8), of_groups, bias]
+    return product, inputs, pick(["float32", "float32", "eager"])
+
+
 Draw = Callable[[int], tuple[Callable[..., Tensor], list[Tensor], str]]
 
 
+#: How many programs of each kind are drawn, where the environment does not say.
+_SHARES = {drawn: 2, drawn_words: 1, drawn_tables: 1, drawn_columns: 1}
+
+
 @pytest.mark.parametrize(
-    ("draw", "seed"), [*((drawn, n) for n in seeds(2)), *((drawn_words, n) for n in seeds(1))]
+    ("draw", "seed"),
+    [(draw, n) for draw, share in _SHARES.items() for n in seeds(share)],
 )
 def test_drawn(draw: Draw, seed: int) -> None:
     product, inputs, rounding = draw(seed)
