@@ -113,8 +113,9 @@ class FewRowRates:
     """Products of few rows.  ``kernel``: that multiplies and adds, with one row; ``row_bandwidth``: what each
     further row costs of its bandwidth; ``weight_slots``, ``row_slots``: issue slots for each weight, and
     for each row of it.  ``tensor_cores``: whose weights tensor cores multiply as they are;
-    ``packed_slots``: issue slots for each weight that they multiply as bytes hold it.  ``call``: of a
-    library.
+    ``packed_slots``: issue slots for each weight that they multiply as bytes hold it; ``moved_slots``: from
+    which a zero point is subtracted; ``looked_up_slots``: that is looked up in a table and scaled.  ``call``:
+    of a library.
     """
 
     kernel: Regime
@@ -122,6 +123,8 @@ class FewRowRates:
     weight_slots: float
     row_slots: float
     packed_slots: float
+    moved_slots: float
+    looked_up_slots: float
     tensor_cores: Regime
     call: Regime
 

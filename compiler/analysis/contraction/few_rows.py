@@ -41,24 +41,24 @@ class FewRows:
     """A product of few rows with weights: the larger factor, which may be activations.
 
     ``rows``: how many; ``weights``: elements of the larger factor; ``multiplied``: whether tensor cores
-    multiply them, if the kernel reads them as they are; ``packed``: whether they do where weights are made of
-    bytes (``unpack-dots``).
+    multiply them, if the kernel reads them as they are; ``packed``: how they are made of bytes where tensor
+    cores multiply them then (``unpack-dots``), as ``Moved`` says, "" where they do not.
     """
 
     rows: int
     weights: int
     multiplied: bool = False
-    packed: bool = False
+    packed: str = ""
 
     @staticmethod
-    def of_sizes(rows: int, others: int, summed: int, element: str, packed: bool = False) -> "FewRows":
+    def of_sizes(rows: int, others: int, summed: int, element: str, packed: str = "") -> "FewRows":
         """Of ``rows`` rows times ``others`` rows of ``summed`` weights, which may be ``packed``."""
         sizes = rows, others, summed, element
-        return FewRows(rows, summed * others, multiplies(*sizes), packed and multiplies_packed(*sizes))
+        return FewRows(rows, summed * others, multiplies(*sizes), packed if multiplies_packed(*sizes) else "")
 
     @staticmethod
     def of(
-        product: Product, most: int, hints: Mapping[str, int], packed: bool = False, across: bool = False
+        product: Product, most: int, hints: Mapping[str, int], packed: str = "", across: bool = False
     ) -> "FewRows | Unmeasured":
         """The product of two matrices as one of at most ``most`` rows, or why it is none.
 
@@ -94,7 +94,9 @@ class FewRows:
         """As a kernel that moves ``moved`` bytes.  ``widened``: it makes the weights of fewer bytes."""
         rates = hardware.rates.few_rows
         if self.packed:
-            work = Work(moved, slots=self.weights * rates.packed_slots, launches=1)
+            slots = {"moved": rates.moved_slots, "looked-up": rates.looked_up_slots}
+            each = slots.get(self.packed, rates.packed_slots)
+            work = Work(moved, slots=self.weights * each, launches=1)
             return microseconds(work, hardware, rates.tensor_cores)
         if self.multiplied and not widened:
             return microseconds(Work(moved, launches=1), hardware, rates.tensor_cores)

@@ -101,11 +101,11 @@ class Offers:
         around, hardware = self.around, self.hardware
         cost = around.cost(product)
         if self.packed_rows <= self.max_rows:
-            cost = replace(cost, packed=False)
+            cost = replace(cost, packed="")
         tiled = plan = plan_of(product, cost, around.hints, hardware)
         packed = plan.form.packed
         most = self.packed_rows if packed else self.max_rows
-        few = FewRows.of(product, most, around.hints, packed, packed and cost.across)
+        few = FewRows.of(product, most, around.hints, packed, bool(packed) and cost.across)
         reason = None
         if plan.small and (self.tensor_cores or not plan.small_on_tensor_cores):
             reason = unmeasured_small(product, plan.form, cost)

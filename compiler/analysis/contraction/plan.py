@@ -125,13 +125,13 @@ def _streams(product: Product) -> bool:
     return plain and all(streams(product.specs[role]) for role in ("left", "right", "result"))
 
 
-def _is_packed(product: Product, moved: Moved, larger: str) -> bool:
-    """Whether the larger factor of a product of two matrices is made of bytes or words of numbers that are
-    neighbours along the sum.
+def _packed(product: Product, moved: Moved, larger: str) -> str:
+    """How the larger factor of a product of two matrices is made of bytes or words of numbers that are
+    neighbours along the sum, as ``Moved`` says; "" where it is made otherwise.
     """
     plain = (product.dims["left"], product.dims["right"]) == ("mk", "kn")
     along = plain and product.specs[larger].strides[larger == "left"].constant == 1
-    return moved.packed and plain and along != moved.across
+    return moved.packed if plain and along != moved.across else ""
 
 
 def plan_of(
@@ -159,7 +159,7 @@ def plan_of(
         images=product.is_of_images,
         turned=product.is_turned,
         fast_accum=product.fast_accum,
-        packed=_is_packed(product, moved, "left" if m > n else "right"),
+        packed=_packed(product, moved, "left" if m > n else "right"),
         segments=segments,
     )
     return contraction_plan(form, hardware)

@@ -20,6 +20,8 @@ from .tiles import LARGEST_BLOCK
 _FACTORS = ("left", "right")
 #: Values of a byte: a table of so many is looked up for a scale, where weights take less than a byte.
 _BYTES = 256
+#: What weights and zero points are.
+_INTEGERS = ("i8", "ui8", "i16", "ui16", "i32", "ui32", "i64")
 #: Issue slots of casts.
 _CASTS = 2
 
@@ -36,8 +38,9 @@ class Moved:
     ``reduced``: whether more than casts lies between what another kernel makes and a factor.  ``border``:
     tensors that are concatenated to a factor have multiples of so many elements, 0 where none are; 1 where a
     kernel makes one of them, and so selects values instead of addresses.  ``behind``: what is computed of the
-    result.  ``packed``: whether a factor is made of bytes that hold one to four numbers each, or of words of
-    up to eight, and of less beside; ``across``: whether its rows lie in memory across these numbers (GPTQ).
+    result.  ``packed``: "numbers" where a factor is made of bytes that hold one to four numbers each, or of
+    words of up to eight, and of less beside; "moved" where an integer that is loaded is subtracted from these,
+    "looked-up" where they are places in a table; else "".  ``across``: whether its rows lie in memory across these numbers (GPTQ).
     """
 
     fused_bytes: int
@@ -50,7 +53,7 @@ class Moved:
     reduced: bool = False
     border: int = 0
     behind: "Behind | None" = None
-    packed: bool = False
+    packed: str = ""
     across: bool = False
 
 
@@ -121,7 +124,7 @@ class Surroundings:
         """Of a product."""
         result = self._size(product.specs["result"])
         fused, call, launches, own, widened = result, result, 1, result, False
-        front, reduced, border, slots, packed, across = 0, False, 0, dict[str, int](), False, False
+        front, reduced, border, slots, packed, across = 0, False, 0, dict[str, int](), "", False
         copied = product.copied
         for operand, spec in product.reads:
             size, (made, sources) = self._size(spec), self.made_of(operand)
@@ -132,7 +135,7 @@ class Surroundings:
             launches += again
             made_slots = sum(map(self.slots, made))
             roles = [r for r in _FACTORS if product.values[r] == operand]
-            packs = bool(made and roles) and self._is_packed(operand, made, sources)
+            packs = self._packed(operand, made, sources) if made and roles else ""
             if made and not packs and any(map(self._is_reduced, sources)):  # the reduction makes the operand
                 reduced |= made_slots > _CASTS
                 made = []
@@ -148,7 +151,7 @@ class Surroundings:
             launches += 1
             widened |= bool(roles) and read < size
             if packs:
-                packed, across = True, self._is_across(operand, sources)
+                packed, across = packs, self._is_across(operand, sources)
         readers = [self.joins(user) for user in users_of(product.result)]
         behind = self._behind(product.result, not all(readers)) if any(readers) else None
         if behind is not None:
@@ -164,17 +167,21 @@ class Surroundings:
             fused, call + front, launches, own, widened, slots, front, reduced, border, behind, packed, across
         )
 
-    def _is_packed(self, factor: ir.Value, made: list[ir.Operation], sources: list[ir.Value]) -> bool:
-        """Whether ``made`` compute a factor of bytes or words, as ``Moved`` says."""
+    def _packed(self, factor: ir.Value, made: list[ir.Operation], sources: list[ir.Value]) -> str:
+        """How ``made`` compute a factor of bytes or words, as ``Moved`` says."""
         if not sources:
-            return False
+            return ""
         largest = max(sources, key=self.bytes_of)
         beside = sum(map(self.bytes_of, sources)) - self.bytes_of(largest)
         numbers = self.elements_of(factor) / max(1, self.elements_of(largest))
         most = MOST_PARTS.get(TensorSpec.of(largest.type).element.removeprefix("u"), 0)
         fits = 1 <= numbers <= most and 2 * beside <= self.bytes_of(largest)
         entries = [self.elements_of(table) for call in made for table in self._tables(call)]
-        return fits and all(n <= MOST_ENTRIES or (n <= _BYTES and numbers > 1) for n in entries)
+        if not fits or any(n > MOST_ENTRIES and (n > _BYTES or numbers <= 1) for n in entries):
+            return ""
+        integers = sum(TensorSpec.of(v.type).element in _INTEGERS for v in sources)
+        looked_up = any(n <= MOST_ENTRIES for n in entries)
+        return "looked-up" if looked_up else "moved" if integers > 1 else "numbers"
 
     def _tables(self, call: ir.Operation) -> list[ir.Value]:
         """What the kernel of a call looks up."""

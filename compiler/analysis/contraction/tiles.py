@@ -91,7 +91,7 @@ class ProductForm:
     images: bool = False
     turned: bool = False
     fast_accum: bool = False
-    packed: bool = False
+    packed: str = ""
     segments: int = 1
 
     @property

@@ -98,6 +98,8 @@ _FEW_ROWS = FewRowRates(
     weight_slots=Rate(4.0, "slots/weight", _CONTRACTIONS),
     row_slots=Rate(3.4, "slots/weight and row", _CONTRACTIONS),
     packed_slots=Rate(2.3, "slots/weight", _PACKED),
+    moved_slots=Rate(4.0, "slots/weight", _PACKED),
+    looked_up_slots=Rate(5.0, "slots/weight", _PACKED),
     tensor_cores=Regime(HIDING, bandwidth=_part(0.963, _CONTRACTIONS), starts=_us(4.6, _CONTRACTIONS)),
     call=Regime(HIDING, bandwidth=_part(0.944, _CONTRACTIONS), starts=_us(7.3, _CONTRACTIONS)),
 )

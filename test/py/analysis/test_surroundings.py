@@ -75,7 +75,7 @@ SUMS = """%p = "fuse.empty"() {syms = []} : () -> tensor<8x8xbf16>
 
 def widened(slots: int = 1) -> dict[str, Any]:
     """What ``@widen`` is in front."""
-    return {"widened": True, "packed": True, "slots": {"right": slots}, "front_bytes": 64 + M}
+    return {"widened": True, "packed": "numbers", "slots": {"right": slots}, "front_bytes": 64 + M}
 
 
 def behind(slots: int = 1, kept: bool = False, beside: int = 0) -> dict[str, Any]:
