@@ -94,8 +94,8 @@ class FewRows:
         """As a kernel that moves ``moved`` bytes.  ``widened``: it makes the weights of fewer bytes."""
         rates = hardware.rates.few_rows
         if self.packed:
-            slots = {"moved": rates.moved_slots, "looked-up": rates.looked_up_slots}
-            each = slots.get(self.packed, rates.packed_slots)
+            more = {"moved": rates.moved_slots, "looked-up": rates.looked_up_slots}
+            each = more.get(self.packed, rates.packed_slots)
             work = Work(moved, slots=self.weights * each, launches=1)
             return microseconds(work, hardware, rates.tensor_cores)
         if self.multiplied and not widened:

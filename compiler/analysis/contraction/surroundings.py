@@ -39,8 +39,9 @@ class Moved:
     tensors that are concatenated to a factor have multiples of so many elements, 0 where none are; 1 where a
     kernel makes one of them, and so selects values instead of addresses.  ``behind``: what is computed of the
     result.  ``packed``: "numbers" where a factor is made of bytes that hold one to four numbers each, or of
-    words of up to eight, and of less beside; "moved" where an integer that is loaded is subtracted from these,
-    "looked-up" where they are places in a table; else "".  ``across``: whether its rows lie in memory across these numbers (GPTQ).
+    words of up to eight, and of less beside; "moved" where an integer that is loaded is subtracted from
+    these, "looked-up" where they are places in a table; else "".  ``across``: whether its rows lie in memory
+    across these numbers (GPTQ).
     """
 
     fused_bytes: int

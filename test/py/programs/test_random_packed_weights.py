@@ -1,7 +1,7 @@
 """Random products of few rows with weights that are packed: in bytes of 2, 4 and 8 bits, or in words of 4 and
 8 as GPTQ has them, along rows or across them, or as AWQ does, across outputs; in any order, with zero points,
-which may be packed, too, and scales of groups and rows, or groups in any order; and numbers of tables, as NF4,
-with scales that may be quantised.  In both roundings, against float64.
+which may be packed, too, and scales of groups and rows, or groups in any order; and numbers of tables, as
+NF4, with scales that may be quantised.  In both roundings, against float64.
 
 ``FUSE_MLIR_RANDOM=n`` draws ``n`` programs; each is a test of its own, so that workers share them.
 """
