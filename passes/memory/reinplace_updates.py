@@ -215,13 +215,16 @@ class _Updates:
 
     def _is_read_apart(self, value: ir.Value) -> bool:
         """Whether something but a kernel reads a value, or what its updates make of it."""
-        for user in users_of(value):
-            if user.name != "func.call" or not is_kernel(self.program.callee(user)):
-                return True
-            stage = self._from(user)
-            goes_on = stage is not None and user.operands[stage.source] == value
-            if (goes_on or self._writes_to(user, value)) and self._is_read_apart(user.results[0]):
-                return True
+        waiting = [value]  # an overlap-add in a loop is a chain of a thousand updates
+        while waiting:
+            value = waiting.pop()
+            for user in users_of(value):
+                if user.name != "func.call" or not is_kernel(self.program.callee(user)):
+                    return True
+                stage = self._from(user)
+                goes_on = stage is not None and user.operands[stage.source] == value
+                if goes_on or self._writes_to(user, value):
+                    waiting.append(user.results[0])
         return False
 
 

@@ -5,6 +5,11 @@ import torch
 from compiling import check
 from torch.nn import functional as F
 
+from fuse_mlir.compiler.base.remarks import Remarks
+from fuse_mlir.compiler.ir.context import make_context
+from fuse_mlir.compiler.mlir import ir
+from fuse_mlir.passes.memory.reinplace_updates import ReinplaceUpdates
+
 pytestmark = pytest.mark.usefixtures("fresh_dynamo", "one_thread")
 
 CACHE, TOKEN = (2, 16, 8), (2, 1, 8)
@@ -66,3 +71,40 @@ def test_on_the_gpu(function, dtype):
     caches = [torch.randn(CACHE, device="cuda").to(dtype) for _ in range(2)]
     tokens = [torch.randn(TOKEN, device="cuda").to(dtype) for _ in range(3)]
     check(function, *caches, torch.tensor([5], device="cuda"), *tokens, check_memory=True)
+
+
+def test_a_chain_of_more_updates_than_calls_may_nest():
+    """A thousand updates of one tensor, one after the other: as what a loop over frames adds up."""
+    tensor = "tensor<64xf32>"
+    kernel = 'attributes {fuse.kernel, fuse.dims = {d0 = "64"}, fuse.ties = array<i64: 1>}'
+    calls = "\n".join(
+        f"    %{n + 1} = call @add(%x, %{n}) : ({tensor}, {tensor}) -> {tensor}" for n in range(1100)
+    )
+    text = f"""
+module attributes {{fuse.device = "cpu"}} {{
+  func.func @main(%x: {tensor}) -> {tensor} {{
+    %o = "fuse.empty"() {{syms = []}} : () -> {tensor}
+    %0 = call @copy(%x, %o) : ({tensor}, {tensor}) -> {tensor}
+{calls}
+    return %1100 : {tensor}
+  }}
+  func.func private @copy(%x: {tensor}, %o: {tensor}) -> {tensor} {kernel} {{
+    %true = arith.constant true
+    %zero = arith.constant 0.0 : f32
+    %v = "fuse.load"(%x, %true, %zero) {{at = ["d0"]}} : ({tensor}, i1, f32) -> f32
+    %r = "fuse.store"(%o, %v, %true) {{at = ["d0"], mode = "set"}} : ({tensor}, f32, i1) -> {tensor}
+    return %r : {tensor}
+  }}
+  func.func private @add(%x: {tensor}, %o: {tensor}) -> {tensor} {kernel} {{
+    %true = arith.constant true
+    %zero = arith.constant 0.0 : f32
+    %v = "fuse.load"(%x, %true, %zero) {{at = ["d0"]}} : ({tensor}, i1, f32) -> f32
+    %r = "fuse.store"(%o, %v, %true) {{at = ["d0"], mode = "add"}} : ({tensor}, f32, i1) -> {tensor}
+    return %r : {tensor}
+  }}
+}}
+"""
+    with make_context(), ir.Location.unknown():
+        module = ir.Module.parse(text)
+        ReinplaceUpdates().run(module, Remarks())
+        assert str(module).count("call @add") == 1100
