@@ -93,6 +93,8 @@ class WriteInPlace(AnalysisPass):
                 if operand in pairs.values():
                     continue
                 summary = summary or Kernel.of(kernel)
+                if all(load.argument != operand for load in summary.loads):
+                    continue  # it is written to, or nothing is read of it: there is no place to keep
                 rule = why_not_in_place(summary, operand, result)
                 numbers = {"operand": operand, "result": result, "bytes": storage.bytes(call.operands[tie])}
                 text = "written over what it reads" if rule is None else REFUSALS[rule]
