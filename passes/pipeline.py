@@ -276,7 +276,6 @@ KERNELS = PassStage(
         PassStep(SimplifyDims(), "fewest dims: cheapest indices, widest accesses"),
         PassStep(UnrollRows(), "what is read of weights serves all rows"),
         PassStep(lambda s: UnrollAndJam(s.hardware), "what is read of an image serves several rows"),
-        PassStep(FoldRanges(), "a row of a strip may be inside where its first is not"),
         PassStep(LowerDeviceAssert(), "guards become part of the condition"),
     ),
 )

@@ -8,9 +8,9 @@ from ...compiler.analysis.fusion.graph import GroupGraph
 from ...compiler.analysis.fusion.memory import GroupLiveBytes
 from ...compiler.base.dataclass import dataclass
 from ...compiler.base.remarks import Remarks
-from ...compiler.ir.kernel import Kernel, is_kernel, is_tiled, kernel_dims, string
+from ...compiler.ir.kernel import Kernel, attribute_items, is_kernel, is_tiled, string
 from ...compiler.mlir import ir
-from ..analysis_manager import AnalysisManager
+from ..analysis_manager import Analyses, AnalysisManager
 from ..base.program import Program
 from ..base.unrolling import few_points, repeats, unrolled
 from ..pass_base import AnalysisPass, Count, Numerics, hardware_of
@@ -55,13 +55,15 @@ class FuseComponents(AnalysisPass):
 
     name: ClassVar[str] = "fuse-components"
     numerics: ClassVar[Numerics] = "reassociates"
+    preserves: ClassVar[Analyses] = (Program,)
     max_points: Count = 4
     hardware: str = "generic"
     fusions: str = ""
 
     def run_with(self, module: ir.Module, remarks: Remarks, analyses: AnalysisManager) -> None:
         program = analyses.get(Program)
-        found = [func for func in _readers(program) if self._unroll(program, func, remarks)]
+        readers = [func for func in _readers(program) if self._has_few_points(func)]
+        found = [func for func in readers if self._unroll(program, func, remarks)]
         if not found:
             return
         graph = GroupGraph.of(module)  # the one of the analysis manager knows the kernels as they were
@@ -81,6 +83,11 @@ class FuseComponents(AnalysisPass):
             fuser.report(some, remarks)
         graph.assign()
 
+    def _has_few_points(self, func: ir.Operation) -> bool:
+        """Asked before a kernel is read."""
+        extents = [string(extent) for _, extent in attribute_items(func.attributes["fuse.dims"])]
+        return any(extent.isdigit() and 1 < int(extent) <= self.max_points for extent in extents)
+
     def _unroll(self, program: Program, func: ir.Operation, remarks: Remarks) -> bool:
         """Whether dims of a kernel were unrolled."""
         done = False
@@ -99,7 +106,7 @@ class FuseComponents(AnalysisPass):
 
 
 def _readers(program: Program) -> list[ir.Operation]:
-    """The scalar kernels that are called with a tensor that another made, and have a dim of few points."""
+    """The scalar kernels that are called with a tensor that another made."""
     calls = program.kernel_calls()
     made = {result for call, _ in calls for result in call.results}
     found = {
@@ -107,7 +114,7 @@ def _readers(program: Program) -> list[ir.Operation]:
         for call, kernel in calls
         if any(operand in made for operand in call.operands) and is_kernel(kernel) and not is_tiled(kernel)
     }
-    return [kernel for kernel in found if any(e.constant is not None for e in kernel_dims(kernel).values())]
+    return list(found)
 
 
 def _with_one_of(pairs: Candidates, nodes: set[int]) -> Callable[[GroupGraph, Iterable[int]], Iterator[Pair]]:

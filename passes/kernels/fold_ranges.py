@@ -62,25 +62,29 @@ class FoldRanges(AnalysisPass):
     def run_with(self, module: ir.Module, remarks: Remarks, analyses: AnalysisManager) -> None:
         program = analyses.get(Program)
         for func in dict.fromkeys(kernel for _, kernel in program.kernel_calls()):
-            if not any(op.name in _INDICES for op in kernel_body(func)):
-                continue
-            adding = adding_dims(func)
-            ranges = _Ranges(kernel_facts(func))
-            comparisons = ranges.fold(func)
-            converted = ranges.narrow(func)
-            if comparisons:
-                keep_dims(func, adding)
-                program.clean(func)
-            indices = _named_indices(func)
-            if comparisons or indices or converted:
-                _drop_asserts(func)
-                program.clean(func)
-                name = string(func.attributes["sym_name"])
-                remarks.add(
-                    self.name, "passed", "folded", f"@{name} computes less of its indices", ops=(name,),
-                    locations=(str(func.location),), comparisons=comparisons, indices=indices,
-                    converted=converted,
-                )  # fmt: skip
+            fold(func, program, self.name, remarks)
+
+
+def fold(func: ir.Operation, program: Program, pass_name: str, remarks: Remarks) -> None:
+    """Makes constants of what has one answer in a kernel, for a pass, and says so in a remark."""
+    if not any(op.name in _INDICES for op in kernel_body(func)):
+        return
+    adding = adding_dims(func)
+    ranges = _Ranges(kernel_facts(func))
+    comparisons = ranges.fold(func)
+    converted = ranges.narrow(func)
+    if comparisons:
+        keep_dims(func, adding)
+        program.clean(func)
+    indices = _named_indices(func)
+    if comparisons or indices or converted:
+        _drop_asserts(func)
+        program.clean(func)
+        name = string(func.attributes["sym_name"])
+        remarks.add(
+            pass_name, "passed", "folded", f"@{name} computes less of its indices", ops=(name,),
+            locations=(str(func.location),), comparisons=comparisons, indices=indices, converted=converted,
+        )  # fmt: skip
 
 
 @dataclass

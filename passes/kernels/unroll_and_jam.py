@@ -16,6 +16,7 @@ from ..analysis_manager import Analyses, AnalysisManager
 from ..base.kernels import dims_attribute, forget_tiling, kernel_body, rewrite_dims
 from ..base.program import Program
 from ..pass_base import AnalysisPass, Count, PassError, hardware_of
+from .fold_ranges import fold
 
 #: What a kernel of this kind may consist of, beside its accesses.
 _PURE = ("arith.", "math.", "fuse.index")
@@ -56,7 +57,9 @@ class UnrollAndJam(AnalysisPass):
     neighbours.  Nor along a dim whose extent is known only when the program runs.  A tiled kernel is left as
     it is.
 
-    Remarks: ``passed: jammed``.
+    Comparisons that the place in a strip decides become constants, as by ``fold-ranges``.
+
+    Remarks: ``passed: jammed``, ``passed: folded``.
 
     Raises PassError on a module without ``@main``.
     """
@@ -84,11 +87,13 @@ class UnrollAndJam(AnalysisPass):
             extent = const((kernel.dims[strip.dim].constant or 0) // strip.rows)
             func.attributes["fuse.dims"] = dims_attribute({**kernel.dims, strip.dim: extent})
             forget_tiling(func)
-            analyses.get(Program).clean(func)
+            program = analyses.get(Program)
+            program.clean(func)
             message = f"@{kernel.name} computes {strip.rows} points of {strip.dim} beside each other"
             remarks.add(
                 self.name, "passed", "jammed", message, ops=(kernel.name,), locations=(str(func.location),)
             )
+            fold(func, program, self.name, remarks)  # a row may be inside where the first of a strip is not
 
     def _may_fire(self, func: ir.Operation) -> bool:
         """Asked before a kernel is read: whether it has enough loads, and nothing but them and pure work."""

@@ -1,6 +1,7 @@
 """Strips of a dim: neighbouring points that are computed together, each thing that they need once."""
 
 import math
+from collections.abc import Container
 from typing import NamedTuple, TypeAlias
 
 from ...base.dataclass import dataclass
@@ -54,7 +55,7 @@ class Strip:
         for op, depends in [
             (op, dim in kernel.op_dims[op]) for op in list(kernel.func.regions[0].blocks[0].operations)[:-1]
         ]:
-            text, places = _Text(op, dim, rows), list(op.operands)
+            text, places = _Text(op, dim, rows, kernel.dims), list(op.operands)
             for point in range(rows) if depends else (None,):
                 operands = tuple(_operand(found, v, point) for v in places)
                 what = (*text.at(point), *(guards.key(o) for o in operands))
@@ -135,10 +136,10 @@ def _lower(copies: list[Copy], levels: list[float]) -> None:
 
 
 class _Text:
-    """The attributes of an op, at the points of a strip."""
+    """The attributes of an op, at the points of a strip.  ``dims``: of the kernel."""
 
-    def __init__(self, op: ir.Operation, dim: str, rows: int) -> None:
-        self._dim, self._rows = dim, rows
+    def __init__(self, op: ir.Operation, dim: str, rows: int, dims: Container[str]) -> None:
+        self._dim, self._rows, self._dims = dim, rows, dims
         named = {n: op.attributes[n] for n in _PLACES if n in op.attributes}
         rest = sorted((n, str(op.attributes[n])) for n in op.attributes if n not in named)
         self._rest = (op if isinstance(op, fuse.Store) else op.name, *rest)
@@ -158,9 +159,13 @@ class _Text:
         return (*self._rest, *map(str, self.moved(point)))
 
     def row(self, point: int | None) -> float:
-        """How far along the dim a load reads, beside others; anywhere, where a given index says where."""
+        """How far along the dim a load reads, beside others; anywhere, where a given index says where.  A
+        size that is a symbol, which a coordinate may be divided by, is taken for 1.
+        """
         e = next((e for e in self.moved(point) if self._dim in e.symbols()), None)
-        return _ANYWHERE if e is None else float(e.subs(dict.fromkeys(e.symbols(), 0)).constant or 0)
+        if e is None:
+            return _ANYWHERE
+        return float(e.subs({s: 0 if s in self._dims else 1 for s in e.symbols()}).constant or 0)
 
 
 def point_of(dim: str, rows: int, point: int) -> Expr:

@@ -39,8 +39,9 @@ def calls_of(function: Callable[[], Any]) -> int:
 
 #: Calls of Python functions for each call of a kernel in graphs of 360, verifier left out: a fiftieth above
 #: what was counted.  They were 1350, 4768, 2287 and 1437 while each fusing pass read all kernels.  Of the
-#: tree and of the fan-out they were 2955 and 1193 while a kernel took in 64 tensors and 512 operations.
-MOST = {"chain": 592, "tree": 8650, "fan-out": 1700, "transformer": 625}
+#: tree and of the fan-out they were 2955 and 1193 while a kernel took in 64 tensors and 512 operations.  The
+#: transformer's were 612 before a tensor that is cheap to make of two was computed again, and merged.
+MOST = {"chain": 592, "tree": 8650, "fan-out": 1700, "transformer": 690}
 
 
 @pytest.mark.parametrize("name", GRAPHS)

@@ -131,7 +131,10 @@ def test_rows_of_a_strip_are_computed_together():
             lambda x, w: F.conv2d(x, w, padding=padding).abs(),  # noqa: B023
             drawn(2, 1, rows, columns), drawn(1, 1, 3, 3),
         )  # fmt: skip
-        assert [r.rule for r in graph.remarks.items if r.pass_name == "unroll-and-jam"] == ["jammed"]
+        assert [r.rule for r in graph.remarks.items if r.pass_name == "unroll-and-jam"] == [
+            "jammed",
+            "folded",
+        ]
     graph = check(depthwise, *(drawn(*s, dtype=BF16) for s in ((8, 12, 56, 56), (12, 1, 5, 5), (12,))))
     rules = [r.rule for r in graph.remarks.items]
     assert "jammed" in rules and "planes-share-weights" in rules
