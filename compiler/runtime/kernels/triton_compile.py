@@ -27,6 +27,7 @@ from typing import Any
 from ...base.triton_text import captured_stderr, first_error, memory_file, without_file
 from .cubin import STAGES, CompiledCubin, CompileOptions, CompileRequest, Target, ptx_params
 from .triton_version import triton_dialect
+from .wgmma_descriptors import added_in_halves
 
 _IDENTIFIER = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 _PTXAS = re.compile(
@@ -150,6 +151,8 @@ class _Job:
             product = self._run("parse", parse, captured)
         for stage, make in stages.items():
             product = self._run(stage, partial(make, product, self.metadata))
+            if stage == "ptx":
+                product = added_in_halves(product)
             if stage in self.request.keep:
                 self.texts[stage] = str(product)
             self.products[stage] = product

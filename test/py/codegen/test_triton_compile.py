@@ -5,7 +5,7 @@ import pickle
 from unittest import mock
 
 import pytest
-from ttir_kernels import add_kernel, scalars_kernel, softmax_kernel, transpose_kernel
+from ttir_kernels import add_kernel, product_kernel, scalars_kernel, softmax_kernel, transpose_kernel
 
 from fuse_mlir.compiler.base.triton_text import captured_stderr
 from fuse_mlir.compiler.runtime.kernels import triton_version
@@ -21,6 +21,7 @@ from fuse_mlir.compiler.runtime.kernels.triton_compile import (
     compile_ttir,
     kernel_name,
 )
+from fuse_mlir.compiler.runtime.kernels.wgmma_descriptors import added_in_halves
 
 pytest.importorskip("triton")
 
@@ -47,6 +48,25 @@ def test_softmax_compiles_and_needs_shared_memory():
     assert ".visible .entry softmax_kernel(" in kernel.ptx
     assert 0 < kernel.shared < 4096
     assert kernel.texts == {}
+
+
+@pytest.mark.parametrize(("columns", "parts"), [(16, 3), (32, 0), (64, 0)])
+def test_descriptors_of_narrow_rows_are_added_in_halves(columns: int, parts: int) -> None:
+    """ptxas adds the address to their high word, too.  The first of four parts is no sum."""
+    ptx = compile_ttir(product_kernel(columns), target=Target(90), num_warps=4).ptx
+    assert ptx.count("addc.u32 high, high") == parts
+    assert ptx.count(f"m64n{columns}k16") == 4
+
+
+def test_descriptors_of_one_address_and_several_widths_are_added_in_halves() -> None:
+    wide = "add.s64 \t%rd7, %rd24, -9223371899415822334;"
+    other = "or.b64 \t%rd9, %rd24, 4611686293305294848;"
+    product = "wgmma.mma_async.sync.aligned.m64n32k16.f32.bf16.bf16"
+    assert added_in_halves(f"{wide}\n{product}") == f"{wide}\n{product}"
+    found = added_in_halves(f"{wide}\n{other}\n{product}")
+    assert wide not in found and f"{other}\n{product}" in found
+    assert "mov.b64 {low, high}, %rd24; add.cc.u32 low, low, 2; addc.u32 high, high, 2147483680;" in found
+    assert added_in_halves(f"{wide}\n{other}") == f"{wide}\n{other}"  # no product of tensor cores
 
 
 def linked(text: str) -> int:

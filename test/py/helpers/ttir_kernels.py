@@ -145,3 +145,42 @@ def scalars_kernel(types: list[str]) -> str:
       sym_visibility = "public"}} : () -> ()
 }}) : () -> ()
 """
+
+
+def product_kernel(columns: int) -> str:
+    """out = x @ y in float32, of bfloat16 [64, 64] and [64, columns], by one program."""
+    text, aligned = "", "{tt.divisibility = 16 : i32}"
+    for name, wide, of in (("x", 64, "bf16"), ("y", columns, "bf16"), ("o", columns, "f32")):
+        index, pointers = f"tensor<64x{wide}xi32>", f"tensor<64x{wide}x!tt.ptr<{of}>>"
+        text += f"""
+    %{name}r = "tt.make_range"() {{start = 0 : i32, end = 64 : i32}} : () -> tensor<64xi32>
+    %{name}c = "tt.make_range"() {{start = 0 : i32, end = {wide} : i32}} : () -> tensor<{wide}xi32>
+    %{name}d = "tt.expand_dims"(%{name}r) {{axis = 1 : i32}} : (tensor<64xi32>) -> tensor<64x1xi32>
+    %{name}e = "tt.expand_dims"(%{name}c) {{axis = 0 : i32}} : (tensor<{wide}xi32>) -> tensor<1x{wide}xi32>
+    %{name}w = "arith.constant"() {{value = dense<{wide}> : tensor<64x1xi32>}} : () -> tensor<64x1xi32>
+    %{name}m = "arith.muli"(%{name}d, %{name}w) : (tensor<64x1xi32>, tensor<64x1xi32>) -> tensor<64x1xi32>
+    %{name}f = "tt.broadcast"(%{name}m) : (tensor<64x1xi32>) -> {index}
+    %{name}g = "tt.broadcast"(%{name}e) : (tensor<1x{wide}xi32>) -> {index}
+    %{name}i = "arith.addi"(%{name}f, %{name}g) : ({index}, {index}) -> {index}
+    %{name}s = "tt.splat"(%{name}) : (!tt.ptr<{of}>) -> {pointers}
+    %{name}p = "tt.addptr"(%{name}s, %{name}i) : ({pointers}, {index}) -> {pointers}"""
+    loads = "\n".join(
+        f'    %{n}v = "tt.load"(%{n}p) {{operandSegmentSizes = array<i32: 1, 0, 0>}} : '
+        f"(tensor<64x{w}x!tt.ptr<bf16>>) -> tensor<64x{w}xbf16>"
+        for n, w in (("x", 64), ("y", columns))
+    )
+    made = f"tensor<64x{columns}xf32>"
+    return f"""
+"builtin.module"() ({{
+  "tt.func"() ({{
+  ^bb0(%x: !tt.ptr<bf16>, %y: !tt.ptr<bf16>, %o: !tt.ptr<f32>):{text}
+{loads}
+    %zero = "arith.constant"() {{value = dense<0.0> : {made}}} : () -> {made}
+    %sum = "tt.dot"(%xv, %yv, %zero) {{inputPrecision = 2 : i32, maxNumImpreciseAcc = 0 : i32}} :
+        (tensor<64x64xbf16>, tensor<64x{columns}xbf16>, {made}) -> {made}
+    "tt.store"(%op, %sum) : (tensor<64x{columns}x!tt.ptr<f32>>, {made}) -> ()
+    "tt.return"() : () -> ()
+  }}) {{function_type = (!tt.ptr<bf16>, !tt.ptr<bf16>, !tt.ptr<f32>) -> (), sym_name = "product_kernel",
+      sym_visibility = "public", arg_attrs = [{aligned}, {aligned}, {aligned}]}} : () -> ()
+}}) : () -> ()
+"""
