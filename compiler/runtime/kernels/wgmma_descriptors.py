@@ -3,8 +3,8 @@
 ``wgmma`` takes a block of shared memory as a descriptor of 64 bits: the address in the low word, the layout
 in the high one, with the width of the swizzle in its upper two bits.  The descriptors of a block's further
 parts are the address plus a constant.  ptxas (12.8 of Triton 3.6.0, and 13.0) adds the address, or a register
-that nothing wrote, to the high word of some of these: where rows have 32 bytes, so that both bits are set, and
-where blocks of several widths lie at one address after each other
+that nothing wrote, to the high word of some of these: where rows have 32 bytes, so that both bits are set,
+and where blocks of several widths lie at one address after each other
 (``findings/ptxas-descriptors-of-narrow-rows.sh``).  The product then reads other elements, or beyond shared
 memory.  Added in halves, they are right.
 """
