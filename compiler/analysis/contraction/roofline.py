@@ -22,7 +22,7 @@ from ...ir.sizes import estimate
 from .few_rows import SHORTEST, Unmeasured
 from .product import UNIT, Product
 from .surroundings import Moved
-from .tensor_cores import FEW, LEAST_WEIGHTS
+from .tensor_cores import FEW, FEW_OF_PACKED, LEAST_WEIGHTS
 from .tiles import MOST_FEW, ROW_BYTES, ProductForm, microseconds_whole
 
 #: Results that the library stores in a step.
@@ -117,10 +117,13 @@ def unmeasured(
     around = unmeasured_around(moved, several=summed <= _SHORT_SUM, once=reads_once(product))
     if around is not None:
         return around
+    rows = min(product.size(role).constant or 0 for role in ("left", "right"))
+    if moved.packed == "moved" and rows > FEW_OF_PACKED:
+        return Unmeasured("packed", f"more than {FEW_OF_PACKED} rows times numbers with zero points")
     each = (product.size("left").constant or 0) / max(1, product.size("segments").constant or 1)
     if product.segments and each < hardware.rates.segments.fewest:
         return Unmeasured("few-rows", f"{each:.0f} rows of a segment: the estimates are fitted to more")
-    if not bounded and min(product.size(role).constant or 0 for role in ("left", "right")) <= FEW:
+    if not bounded and rows <= FEW:
         return Unmeasured(
             "few-rows",
             f"at most {FEW} rows or columns: the estimates of blocks are fitted to more",

@@ -222,6 +222,35 @@ module attributes {fuse.device = "cuda:0"} {
 
 // -----
 
+// Must not fire: more rows than were measured, where zero points are subtracted.
+// CHECK: missed: choose-libraries: packed, {{.*}}: @rows is the library's: more than 16 rows times numbers with zero points
+module attributes {fuse.device = "cuda:0"} {
+  func.func @main(%x: tensor<64x4096xbf16>, %q: tensor<512x14336xi32>, %b: tensor<14336xi32>) -> tensor<64x14336xbf16> {
+    %e = "fuse.empty"() {syms = []} : () -> tensor<4096x14336xbf16>
+    %w = call @unpack(%q, %b, %e) : (tensor<512x14336xi32>, tensor<14336xi32>, tensor<4096x14336xbf16>) -> tensor<4096x14336xbf16>
+    %y = call @rows(%x, %w) : (tensor<64x4096xbf16>, tensor<4096x14336xbf16>) -> tensor<64x14336xbf16>
+    return %y : tensor<64x14336xbf16>
+  }
+  func.func private @unpack(%q: tensor<512x14336xi32>, %b: tensor<14336xi32>, %o: tensor<4096x14336xbf16>) -> tensor<4096x14336xbf16> attributes {fuse.kernel, fuse.dims = {d0 = "4096", d1 = "14336"}, fuse.ties = array<i64: 2>} {
+    %true = arith.constant true
+    %none = arith.constant 0 : i32
+    %low = arith.constant 15 : i32
+    %l = "fuse.load"(%q, %true, %none) {at = ["d0 floordiv 8", "d1"]} : (tensor<512x14336xi32>, i1, i32) -> i32
+    %i = "fuse.index"() {expr = "(d0 mod 8)*4"} : () -> i64
+    %by = arith.trunci %i : i64 to i32
+    %h = arith.shrsi %l, %by : i32
+    %m = arith.andi %h, %low : i32
+    %z = "fuse.load"(%b, %true, %none) {at = ["d1"]} : (tensor<14336xi32>, i1, i32) -> i32
+    %less = arith.subi %m, %z : i32
+    %v = arith.sitofp %less : i32 to bf16
+    %r = "fuse.store"(%o, %v, %true) {at = ["d0", "d1"], mode = "set"} : (tensor<4096x14336xbf16>, bf16, i1) -> tensor<4096x14336xbf16>
+    return %r : tensor<4096x14336xbf16>
+  }
+  func.func private @rows(tensor<64x4096xbf16>, tensor<4096x14336xbf16>) -> tensor<64x14336xbf16> attributes {fuse.extern = "aten.mm.default", fuse.args = [#fuse.arg<0 : i64>, #fuse.arg<1 : i64>], fuse.kwargs = {}}
+}
+
+// -----
+
 // Must not fire: the numbers of a word do not lie along the sum.
 // CHECK: kernel_us=31.{{[0-9]*}}, call_us={{[0-9.]*}}: @awq
 module attributes {fuse.device = "cuda:0"} {
