@@ -3,7 +3,8 @@
 The GPU's module is ``gpu/test_gpu_attention_variants.py``, of the same variants.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from typing import Any
 
 import pytest
 import torch
@@ -29,6 +30,11 @@ FORCED = {"products": "generated", "attention": False, "interpret_level": "tiled
 ROWS, KEYS = 37, 53
 
 
+def in_turn(names: Iterable[str], turn: int) -> list[Any]:
+    """Every third name from a turn on; the others are `slow`, as each takes seconds."""
+    return [n if i % 3 == turn else pytest.param(n, marks=pytest.mark.slow) for i, n in enumerate(names)]
+
+
 @pytest.fixture
 def block(monkeypatch: pytest.MonkeyPatch) -> Callable[[int], None]:
     """Sets the rows and the columns of a block."""
@@ -42,7 +48,7 @@ def derived(compiled: Compiled) -> list[list[str]]:
     return [[r.rule for r in g.remarks.items if r.pass_name == "derive-cascades"] for g in compiled.graphs]
 
 
-@pytest.mark.parametrize("name", VARIANTS)
+@pytest.mark.parametrize("name", in_turn(VARIANTS, 0))
 def test_special_numbers(name: str, block: Callable[[int], None]) -> None:
     """NaN and infinite queries, keys and values.  Where blocks are left out, one block has all keys."""
     variant = VARIANTS[name]
@@ -54,7 +60,7 @@ def test_special_numbers(name: str, block: Callable[[int], None]) -> None:
     assert {*derived(compiled)[0]} == {variant.rule}
 
 
-@pytest.mark.parametrize("name", VARIANTS)
+@pytest.mark.parametrize("name", in_turn(VARIANTS, 1))
 def test_rows_without_keys_of_symbolic_lengths(name: str, block: Callable[[int], None]) -> None:
     """Also one key, which is a graph of its own, and lengths that blocks divide."""
     variant = VARIANTS[name]
@@ -73,7 +79,7 @@ def test_rows_without_keys_of_symbolic_lengths(name: str, block: Callable[[int],
     assert len(compiled.graphs) == 2
 
 
-@pytest.mark.parametrize("name", TRAINED)
+@pytest.mark.parametrize("name", in_turn(TRAINED, 2))
 def test_gradients(name: str, block: Callable[[int], None]) -> None:
     """Of rows that see one key or none, too, and of special numbers."""
     variant = VARIANTS[name]
