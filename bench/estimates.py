@@ -26,7 +26,7 @@ ROOT = Path(__file__).resolve().parents[1]
 PAGE = ROOT / "docs" / "performance" / "estimates.md"
 #: Records of kernels that move bytes, and of few rows, with the model of the GPU that they are of.
 _KERNELS = (("kernels.json", "h200"), ("further.json", "h200"))
-_FEW_ROWS = (("contractions.json", "h200"), ("contractions-h100.json", "h100"))
+_FEW_ROWS = (("contractions-generated.json", "h200"), ("contractions-h100.json", "h100"))
 #: Generated kernels of the wild suites, from the profiler (`bench/kernel_estimates.py`).
 _GENERATED = ("generated-kernels.json", "h200")
 #: Kinds of these that other models estimate.
