@@ -227,19 +227,29 @@ def _dense(source: Source, count: int, top: int, width: int, hidden: int, tokens
     return Built(dense, args, _moved(tokens, (count, top, width, hidden), source.size))
 
 
+def in_slots(
+    slots: int, x: Tensor, w1: Tensor, w3: Tensor, w2: Tensor, experts: Tensor, share: Tensor
+) -> Tensor:
+    """A layer with so many slots for each expert, as in Switch: ``x[tokens, width]``, and for each token its
+    experts and their shares; what finds no slot counts as 0.
+    """
+    (tokens, width), count, top = x.shape, w1.shape[0], experts.shape[1]
+    taken = experts.t().reshape(-1)
+    each = F.one_hot(taken, count)
+    place = ((each.cumsum(0) - 1) * each).sum(-1)
+    slot = torch.where(place < slots, taken * slots + place, count * slots)
+    rows = x.new_zeros(count * slots + 1, width).index_put((slot,), x.repeat(top, 1))
+    rows = rows[:-1].view(count, slots, width)
+    made = torch.bmm(F.silu(torch.bmm(rows, w1)) * torch.bmm(rows, w3), w2).view(-1, width)
+    made = torch.cat([made, made.new_zeros(1, width)])[slot] * share.t().reshape(-1, 1)
+    return made.view(top, tokens, width).sum(0)
+
+
 def _capacity(source: Source, count: int, top: int, width: int, hidden: int, tokens: int) -> Built:
     slots = 2 * tokens * top // count
 
-    def capacity(x: Tensor, w1: Tensor, w3: Tensor, w2: Tensor, experts: Tensor, share: Tensor) -> Tensor:
-        taken = experts.t().reshape(-1)
-        each = F.one_hot(taken, count)
-        place = ((each.cumsum(0) - 1) * each).sum(-1)
-        slot = torch.where(place < slots, taken * slots + place, count * slots)
-        rows = x.new_zeros(count * slots + 1, width).index_put((slot,), x.repeat(top, 1))
-        rows = rows[:-1].view(count, slots, width)
-        made = torch.bmm(F.silu(torch.bmm(rows, w1)) * torch.bmm(rows, w3), w2).view(-1, width)
-        made = torch.cat([made, made.new_zeros(1, width)])[slot] * share.t().reshape(-1, 1)
-        return made.view(top, tokens, width).sum(0)
+    def capacity(*args: Tensor) -> Tensor:
+        return in_slots(slots, *args)
 
     args = _routed(source, (count, top, width, hidden), tokens)
     return Built(capacity, args, _moved(tokens, (count, top, width, hidden), source.size))

@@ -209,8 +209,6 @@ def _pieces_of_blocks(kernel: Kernel, tile: Tile) -> dict[ir.Operation, Pieces]:
 def _zero_where_masked(value: ir.Value) -> bool:
     """Whether a value is 0 in lanes that are no points: it is loaded with 0 for these, and only converted."""
     op = value.owner
-    if isinstance(op, ir.Block):
-        return False
     if isinstance(op, _KEEPS_ZERO):
         return _zero_where_masked(op.operands[0])
     if isinstance(op, arith.SelectOp):

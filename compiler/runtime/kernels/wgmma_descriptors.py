@@ -26,7 +26,7 @@ def added_in_halves(ptx: str) -> str:
     for _, _, address, constant in _DESCRIPTOR.findall(ptx):
         swizzles[address].add(_words(constant)[0] >> 30)
     wrong = {address for address, found in swizzles.items() if len(found) > 1 or _NARROW in found}
-    return _DESCRIPTOR.sub(lambda m: _halves(m) if m[3] in wrong else m[0], ptx)
+    return _DESCRIPTOR.sub(lambda m: _halves(m) if m[1] == "add.s64" and m[3] in wrong else m[0], ptx)
 
 
 def _words(constant: str) -> tuple[int, int]:
@@ -35,9 +35,7 @@ def _words(constant: str) -> tuple[int, int]:
 
 
 def _halves(found: re.Match[str]) -> str:
-    made, result, address, constant = found.groups()
-    if made != "add.s64":
-        return found[0]
+    _, result, address, constant = found.groups()
     high, low = _words(constant)
     return (
         f"{{ .reg .b32 low, high; mov.b64 {{low, high}}, {address}; add.cc.u32 low, low, {low}; "

@@ -1,23 +1,14 @@
 """The suite `attention`: each form is judged in eager mode, and a few agree as they are compiled on a CPU."""
 
 import pytest
-import torch
-from bench_runs import CPU
+from bench_runs import assert_compiles, assert_judged
 
-from fuse_mlir.bench.backends import BACKENDS, CompileReport, compile_function
 from fuse_mlir.bench.cases_attention import ATTENTION
-from fuse_mlir.bench.graph_check import GraphChecker
 
 #: The forms at one size; `flex_attention` is for compilers.
 PLAIN = [name for name in ATTENTION if "2048" in name and not name.startswith("flex")]
 
 QUICK = ("sinks_training", "differential_2", "documents_2")
-
-
-def judged(name):
-    graph = ATTENTION[name]
-    made = graph.new(torch.bfloat16, CPU, small=True)
-    return graph, made, GraphChecker(graph, made)
 
 
 def test_ten_forms_are_timed_with_and_without_gradients():
@@ -31,23 +22,9 @@ def test_ten_forms_are_timed_with_and_without_gradients():
     [pytest.param(name, marks=() if name.startswith(QUICK) else pytest.mark.slow) for name in PLAIN],
 )
 def test_a_form_is_judged(name):
-    graph, made, checker = judged(name)
-    step = graph.step(made.fn)
-    assert checker.check(step).passed
-
-    def scaled(*args):
-        found = step(*args)
-        return tuple(t * 1.5 for t in found) if isinstance(found, tuple) else found * 1.5
-
-    assert not checker.check(scaled).passed
+    assert_judged(ATTENTION[name])
 
 
 @pytest.mark.parametrize("name", ["flex_soft_cap_1x16x4096x64", "sinks_1x16x4096x64"])
 def test_two_compile_and_agree(name):
-    torch._dynamo.reset()
-    graph, made, checker = judged(name)
-    report = CompileReport()
-    function = compile_function(BACKENDS["fuse"], made.fn, report, dynamic=False, fullgraph=True)
-    verdict = checker.check(graph.step(function))
-    assert verdict.passed, verdict.note
-    assert report.graphs
+    assert_compiles(ATTENTION[name])

@@ -1,21 +1,12 @@
 """The suite `experts`: each form is judged in eager mode, and a few agree as they are compiled on a CPU."""
 
 import pytest
-import torch
-from bench_runs import CPU
+from bench_runs import assert_compiles, assert_judged
 
-from fuse_mlir.bench.backends import BACKENDS, CompileReport, compile_function
 from fuse_mlir.bench.cases_experts import EXPERTS, MANY, WIDE
-from fuse_mlir.bench.graph_check import GraphChecker
 
 FORMS = [name for name in EXPERTS if name.endswith("_4096")]
 QUICK = ("layer_64", "layer_skewed_64", "layer_trained_8", "layer_fp8_8", "products_fp8_8", "capacity_8")
-
-
-def judged(name):
-    graph = EXPERTS[name]
-    made = graph.new(torch.bfloat16, CPU, small=True)
-    return graph, made, GraphChecker(graph, made)
 
 
 def test_layers_stand_beside_their_products_alone():
@@ -34,23 +25,9 @@ def test_layers_stand_beside_their_products_alone():
     ],
 )
 def test_a_form_is_judged(name):
-    graph, made, checker = judged(name)
-    step = graph.step(made.fn)
-    assert checker.check(step).passed
-
-    def scaled(*args):
-        found = step(*args)
-        return tuple(t * 1.5 for t in found) if isinstance(found, tuple) else found * 1.5
-
-    assert not checker.check(scaled).passed
+    assert_judged(EXPERTS[name])
 
 
 @pytest.mark.parametrize("name", ["experts_layer_8x2_4096", "experts_layer_fp8_8x2_4096"])
 def test_two_compile_and_agree(name):
-    torch._dynamo.reset()
-    graph, made, checker = judged(name)
-    report = CompileReport()
-    function = compile_function(BACKENDS["fuse"], made.fn, report, dynamic=False, fullgraph=True)
-    verdict = checker.check(graph.step(function))
-    assert verdict.passed, verdict.note
-    assert report.graphs
+    assert_compiles(EXPERTS[name])

@@ -10,6 +10,7 @@ import pytest
 import torch
 from attention_conditions import (
     assert_as_eager,
+    derived,
     gradients,
     in_float64,
     masked,
@@ -41,11 +42,6 @@ def block(monkeypatch: pytest.MonkeyPatch) -> Callable[[int], None]:
     return lambda size: monkeypatch.setattr(
         held_rules, "looped_blocks", lambda *_: LoopedBlocks(size, size, 4, 1)
     )
-
-
-def derived(compiled: Compiled) -> list[list[str]]:
-    """What ``derive-cascades`` says of the chains of each graph."""
-    return [[r.rule for r in g.remarks.items if r.pass_name == "derive-cascades"] for g in compiled.graphs]
 
 
 @pytest.mark.parametrize("name", in_turn(VARIANTS, 0))

@@ -9,6 +9,7 @@ import pytest
 import torch
 from attention_conditions import (
     assert_as_eager,
+    derived,
     gradients,
     in_float64,
     masked,
@@ -31,11 +32,6 @@ MORE_ROWS, MORE_KEYS = 300, 333
 
 def on_gpu(tensors: list[Tensor]) -> list[Tensor]:
     return [t.cuda() for t in tensors]
-
-
-def derived(compiled: Compiled) -> list[list[str]]:
-    """What ``derive-cascades`` says of the chains of each graph."""
-    return [[r.rule for r in g.remarks.items if r.pass_name == "derive-cascades"] for g in compiled.graphs]
 
 
 @pytest.mark.parametrize("name", VARIANTS)

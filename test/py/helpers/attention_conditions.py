@@ -5,6 +5,7 @@ from collections.abc import Callable
 
 import torch
 from attention_variants import Sizes, Variant
+from compiling import Compiled
 from torch import Tensor
 
 
@@ -58,6 +59,11 @@ def gradients(function: Callable[..., Tensor], args: list[Tensor], learned: bool
     given = torch.randn(result.shape, generator=draw).to(torch.bfloat16).to(result)
     found = torch.autograd.grad(result, args[:count], given, allow_unused=True)
     return [result.detach(), *(x for x in found if x is not None)]
+
+
+def derived(compiled: Compiled) -> list[list[str]]:
+    """What ``derive-cascades`` says of the chains of each graph."""
+    return [[r.rule for r in g.remarks.items if r.pass_name == "derive-cascades"] for g in compiled.graphs]
 
 
 def assert_as_eager(

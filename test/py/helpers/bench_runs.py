@@ -5,8 +5,10 @@ import json
 import torch
 
 from fuse_mlir.bench import run
+from fuse_mlir.bench.backends import BACKENDS, CompileReport, compile_function
 from fuse_mlir.bench.cases import GRAPHS
 from fuse_mlir.bench.cases_further import FURTHER
+from fuse_mlir.bench.graph_check import GraphChecker
 from fuse_mlir.bench.suites import CONTRACTIONS
 from fuse_mlir.bench.timing import Timing
 
@@ -31,3 +33,32 @@ def bench(tmp_path, *arguments):
     out = tmp_path / "out.json"
     status = run.main(["--device", "cpu", "--small", "--samples", "3", "--out", str(out), *arguments])
     return status, json.loads(out.read_text())
+
+
+def assert_judged(graph):
+    """A case passes in eager mode, and half as much again does not."""
+    made, checker = _checked(graph)
+    step = graph.step(made.fn)
+    assert checker.check(step).passed
+
+    def scaled(*args):
+        found = step(*args)
+        return tuple(t * 1.5 for t in found) if isinstance(found, tuple) else found * 1.5
+
+    assert not checker.check(scaled).passed
+
+
+def assert_compiles(graph):
+    """A case is compiled whole, and passes."""
+    torch._dynamo.reset()
+    made, checker = _checked(graph)
+    report = CompileReport()
+    function = compile_function(BACKENDS["fuse"], made.fn, report, dynamic=False, fullgraph=True)
+    verdict = checker.check(graph.step(function))
+    assert verdict.passed, verdict.note
+    assert report.graphs
+
+
+def _checked(graph):
+    made = graph.new(torch.bfloat16, CPU, small=True)
+    return made, GraphChecker(graph, made)

@@ -10,6 +10,7 @@ from torch import Tensor
 from torch.nn import functional as F
 
 import fuse_mlir
+from fuse_mlir.bench.cases_experts import in_slots
 
 pytestmark = pytest.mark.usefixtures("fresh_dynamo", "one_thread")
 
@@ -44,15 +45,7 @@ def dense(x: Tensor, gate: Tensor, w1: Tensor, w3: Tensor, w2: Tensor) -> Tensor
 def slots(x: Tensor, gate: Tensor, w1: Tensor, w3: Tensor, w2: Tensor) -> Tensor:
     """A fixed number of slots for each expert, as in Switch: enough, as tokens that share one race."""
     share, experts = route(x, gate)
-    count, taken = TOKENS, experts.t().reshape(-1)
-    each = F.one_hot(taken, EXPERTS)
-    place = ((each.cumsum(0) - 1) * each).sum(-1)
-    slot = torch.where(place < count, taken * count + place, EXPERTS * count)
-    rows = x.new_zeros(EXPERTS * count + 1, WIDTH).index_put((slot,), x.repeat(TOP, 1))
-    rows = rows[:-1].view(EXPERTS, count, WIDTH)
-    made = torch.bmm(F.silu(torch.bmm(rows, w1)) * torch.bmm(rows, w3), w2).view(-1, WIDTH)
-    made = torch.cat([made, made.new_zeros(1, WIDTH)])[slot] * share.t().reshape(-1, 1)
-    return made.view(TOP, TOKENS, WIDTH).sum(0)
+    return in_slots(TOKENS, x, w1, w3, w2, experts, share)
 
 
 def combined(x: Tensor, gate: Tensor, w1: Tensor, w3: Tensor, w2: Tensor) -> Tensor:
