@@ -1,7 +1,7 @@
 """Strips of a dim: neighbouring points that are computed together, each thing that they need once."""
 
 import math
-from collections.abc import Container
+from collections.abc import Iterable
 from typing import NamedTuple, TypeAlias
 
 from ...base.dataclass import dataclass
@@ -138,7 +138,7 @@ def _lower(copies: list[Copy], levels: list[float]) -> None:
 class _Text:
     """The attributes of an op, at the points of a strip.  ``dims``: of the kernel."""
 
-    def __init__(self, op: ir.Operation, dim: str, rows: int, dims: Container[str]) -> None:
+    def __init__(self, op: ir.Operation, dim: str, rows: int, dims: Iterable[str]) -> None:
         self._dim, self._rows, self._dims = dim, rows, dims
         named = {n: op.attributes[n] for n in _PLACES if n in op.attributes}
         rest = sorted((n, str(op.attributes[n])) for n in op.attributes if n not in named)
@@ -159,13 +159,13 @@ class _Text:
         return (*self._rest, *map(str, self.moved(point)))
 
     def row(self, point: int | None) -> float:
-        """How far along the dim a load reads, beside others; anywhere, where a given index says where.  A
-        size that is a symbol, which a coordinate may be divided by, is taken for 1.
+        """How far along the dim a load reads, beside others, without what sizes that are symbols add to it;
+        anywhere, where a given index says where.
         """
         e = next((e for e in self.moved(point) if self._dim in e.symbols()), None)
         if e is None:
             return _ANYWHERE
-        return float(e.subs({s: 0 if s in self._dims else 1 for s in e.symbols()}).constant or 0)
+        return float(e.subs(dict.fromkeys(self._dims, 0)).shift)
 
 
 def point_of(dim: str, rows: int, point: int) -> Expr:

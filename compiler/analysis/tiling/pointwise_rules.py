@@ -139,9 +139,8 @@ def _reads_beside(shape: KernelShape) -> bool:
 
 
 def _shift(shape: KernelShape, access: Access) -> int:
-    """The offset of an access where all dims are 0."""
-    e = shape.offset_of(access)
-    return e.subs(dict.fromkeys(e.symbols(), 0)).constant or 0
+    """The offset of an access where all dims are 0, without what sizes that are symbols add to it."""
+    return shape.offset_of(access).subs(dict.fromkeys(shape.kernel.dims, 0)).shift
 
 
 def _reads_anywhere(shape: KernelShape, planes: str, inner: tuple[str, ...]) -> bool:

@@ -205,3 +205,31 @@ module attributes {fuse.device = "cpu"} {
     return %r : tensor<64x256xf32>
   }
 }
+
+// -----
+
+// Rows of a view, whose places are divided by a size: that is nowhere taken for a number.
+// CHECK-LABEL: func.func private @viewed
+// CHECK-SAME: fuse.dims = {d0 = "16", d1 = "256"}
+// CHECK-COUNT-6: "fuse.load"
+// CHECK-NOT: "fuse.load"
+// CHECK: return
+// FEW-LABEL: func.func private @viewed
+module attributes {fuse.device = "cpu"} {
+  func.func @main(%s0: index {fuse.sym = "s0", fuse.hint = 9 : i64}, %x: tensor<?x?xf32, #fuse.layout<"s1,s0", "s0,1", "0", "">>, %s1: index {fuse.sym = "s1", fuse.hint = 2112 : i64}) -> tensor<64x256xf32> {
+    %o = "fuse.empty"() {syms = []} : () -> tensor<64x256xf32>
+    %y = call @viewed(%x, %o, %s0, %s1) : (tensor<?x?xf32, #fuse.layout<"s1,s0", "s0,1", "0", "">>, tensor<64x256xf32>, index, index) -> tensor<64x256xf32>
+    return %y : tensor<64x256xf32>
+  }
+  func.func private @viewed(%x: tensor<?x?xf32, #fuse.layout<"s1,s0", "s0,1", "0", "">>, %o: tensor<64x256xf32>, %s0: index {fuse.sym = "s0"}, %s1: index {fuse.sym = "s1"}) -> tensor<64x256xf32> attributes {fuse.kernel, fuse.dims = {d0 = "64", d1 = "256"}, fuse.ties = array<i64: 1>} {
+    %true = arith.constant true
+    %zero = arith.constant 0.0 : f32
+    %a = "fuse.load"(%x, %true, %zero) {at = ["(d0*256 + d1) floordiv s0", "(d0*256 + d1) mod s0"]} : (tensor<?x?xf32, #fuse.layout<"s1,s0", "s0,1", "0", "">>, i1, f32) -> f32
+    %b = "fuse.load"(%x, %true, %zero) {at = ["(d0*256 + d1 + 256) floordiv s0", "(d0*256 + d1 + 256) mod s0"]} : (tensor<?x?xf32, #fuse.layout<"s1,s0", "s0,1", "0", "">>, i1, f32) -> f32
+    %s = arith.addf %a, %b : f32
+    %c = "fuse.load"(%x, %true, %zero) {at = ["(d0*256 + d1 + 512) floordiv s0", "(d0*256 + d1 + 512) mod s0"]} : (tensor<?x?xf32, #fuse.layout<"s1,s0", "s0,1", "0", "">>, i1, f32) -> f32
+    %t = arith.addf %s, %c : f32
+    %r = "fuse.store"(%o, %t, %true) {at = ["d0", "d1"], mode = "set"} : (tensor<64x256xf32>, f32, i1) -> tensor<64x256xf32>
+    return %r : tensor<64x256xf32>
+  }
+}

@@ -58,6 +58,20 @@ def test_sizes_that_are_not_the_hint(name):
     assert f"fuse.hint = {HINT} : i64" in str(compiled.graphs[0].module)
 
 
+@pytest.mark.parametrize("rows, columns", [(20, 30), (3, 50)])
+def test_places_may_be_divided_by_sizes(rows, columns):
+    """A GPU's blocks ask where loads begin, of sizes that a place is divided by."""
+
+    def window(x, y):
+        return (x + y).view(-1, 10)[:, 2:5] * 3
+
+    compiled = Compiled(window, dynamic=True)
+    args = torch.randn(rows, columns), torch.randn(rows, columns)
+    with interpreted_gpu():
+        found = compiled(*args)
+    torch.testing.assert_close(found, window(*args))
+
+
 def test_training_with_sizes_that_are_not_the_hint():
     table, norm = nn.Embedding(11, 20), nn.LayerNorm(20)
     parameters = {
