@@ -148,11 +148,11 @@ class LoopedAttention:
     def call_times(self, hardware: Hardware, *, computed: bool, bools: bool, rows: int) -> float:
         """How many times the time of the kernel a call of the library takes.  ``computed``: whether the mask
         is computed of rows and keys.  ``bools``: whether it says where, else it is added.  ``rows``: how many
-        it has.  1 where so few keys were not measured.
+        it has.
         """
         rates = hardware.rates.attention.looped
-        if self.keys < rates.call_fewest:
-            return 1.0
+        if self.keys <= rates.short:
+            return rates.call_short
         if computed:
             return rates.call_computed
         if rows == 1:

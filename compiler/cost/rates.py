@@ -277,7 +277,7 @@ class LoopedRates:
     look numbers up for each row and key; ``flex_choice``, under a choice of two masks.  The library's call:
     ``call_computed``, under a mask that is computed of rows and keys; ``call_bools``, under one of bools in
     memory, and ``call_narrow``, of heads of at most ``narrow`` numbers; ``call_floats``, under one that is
-    added; ``call_keys``, under one for all rows; all of ``call_fewest`` keys, below which none was measured.
+    added; ``call_keys``, under one for all rows.  ``call_short``: under any mask, of at most ``short`` keys.
     """
 
     capability: float
@@ -296,7 +296,8 @@ class LoopedRates:
     call_narrow: float
     call_floats: float
     call_keys: float
-    call_fewest: float
+    short: float
+    call_short: float
 
 
 @dataclass(frozen=True)

@@ -214,7 +214,8 @@ _OF_CHAINS = ChainRates(
 #: flex_attention: 158 us beside 172 (nothing), 106 / 134 (causal), 129 / 144 (ALiBi), 114 / 137 (window of
 #: 512), 320 / 322 (documents of 16384 tokens); one query 143 / 311; a bias looked up 414 / 360 and 229 / 196;
 #: prefix 148 / 137; soft cap of heads of 256 numbers 979 / 771.  Calls: window of 512 64 / 265, bools 236 /
-#: 230, of heads of 64 246 / 313, floats 230 / 244, a mask of keys 178 / 190.
+#: 230, of heads of 64 246 / 313, floats 230 / 244, a mask of keys 178 / 190; of 256 to 1024 keys 25 cases,
+#: from 52 / 54 (a mask of keys, heads of 128) to 16 / 60 (a window, heads of 64).
 _LOOPED = LoopedRates(
     capability=Rate(9, "capability", _FLEX),
     fewest_rows=Rate(64, "rows", _FLEX),
@@ -232,7 +233,8 @@ _LOOPED = LoopedRates(
     call_narrow=_times(1.27, _MASKED),
     call_floats=_times(1.06, _MASKED),
     call_keys=_times(1.06, _MASKED),
-    call_fewest=Rate(2048, "keys", _MASKED),
+    short=Rate(1024, "keys", _MASKED),
+    call_short=_times(1.05, _MASKED),
 )
 _OF_ATTENTION = AttentionRates(
     looped=_LOOPED,

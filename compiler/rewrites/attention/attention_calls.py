@@ -16,10 +16,11 @@ block is computed of which it hides each score.
 
 It fires where the kernel was measured to take less time (``cost/attention.py``): under a mask that is
 computed in the graph, as a window of positions is; one for all rows; one of floats; and one of bools in
-memory for narrow heads.  It does not fire without a mask, or for one that became ``is_causal``, as the
-kernels of the library that take none take less time; with dropout; for a few queries, whose keys are split;
-where gradients are asked for, under autocast, for sizes that are unknown while compiling; nor under an option
-that makes no such kernel: ``products`` other than ``auto``, or ``rounding="eager"``.
+memory for narrow heads, or of at most 1024 keys.  It does not fire without a mask, or for one that became
+``is_causal``, as the kernels of the library that take none take less time; with dropout; for a few queries,
+whose keys are split; of fewer than 256 keys, which nobody measured; where gradients are asked for, under
+autocast, for sizes that are unknown while compiling; nor under an option that makes no such kernel:
+``products`` other than ``auto``, or ``rounding="eager"``.
 
 A row that sees no key is 0, as the op defines it.  A NaN in a score that a mask of bools hides is lost.
 

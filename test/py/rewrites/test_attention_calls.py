@@ -100,15 +100,24 @@ def test_masks_that_are_computed_or_for_all_rows_are_of_heads_of_any_width() -> 
     assert spell_calls(captured(for_all_rows, head=128)) == 1
 
 
+@pytest.mark.parametrize("of_mask", [torch.bool, torch.bfloat16])
+@pytest.mark.parametrize(("head", "keys"), [(64, 256), (128, 512), (128, 1024)])
+def test_masks_of_few_keys(of_mask: torch.dtype, head: int, keys: int) -> None:
+    """As an encoder's of 512 tokens: also a mask of bools in memory, for heads of 128 numbers."""
+    assert spell_calls(captured(rows=keys, keys=keys, head=head, of_mask=of_mask)) == 1
+
+
 @pytest.mark.parametrize(
     "how",
     [
         {"function": causal},
         {"function": dropped},
+        {"function": dropped, "keys": 512},
+        {"gradients": True, "keys": 512},
+        {"head": 128, "keys": 1536},
         {"rows": 1},
         {"rows": 40},
         {"keys": 100},
-        {"keys": 1024},
         {"head": 256},
         {"head": 128},
         {"device": "cpu"},
@@ -126,6 +135,7 @@ def test_left_alone(how: dict[str, Any]) -> None:
     ("how", "reason"),
     [
         ({"keys": 100}, ["80 rows and 100 keys were not measured"]),
+        ({"keys": 255}, ["80 rows and 255 keys were not measured"]),
         ({"head": 128}, ["it takes 0.97 times as long as the kernel"]),
         ({"gradients": True}, ["gradients are asked for"]),
         ({"function": causal}, []),
