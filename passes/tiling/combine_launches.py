@@ -71,8 +71,9 @@ class CombineLaunches(AnalysisPass):
     the code of one launch.
 
     Does not fire on kernels that are not tiled, whose grid is empty, that read ``tt.get_num_programs``, or
-    that take much longer than a launch costs; nor on calls that differ in pipeline stages, or in warps where
-    one of them fills the GPU.  A part that can assert keeps its place among all that has effects.
+    that take much longer than a launch costs; nor on calls whose loops differ in pipeline stages, or that
+    differ in warps where one of them fills the GPU.  A part that can assert keeps its place among all that
+    has effects.
 
     Remarks: ``passed: combined``; ``missed`` with ``peak-memory``, ``arguments``, ``code-size`` or
     ``unlike``.  Raises PassError where memory is planned:
@@ -171,6 +172,7 @@ class _Code:
     asserts: bool
     plain: bool
     multiplies: bool
+    loops: bool
     tile: Tile
 
     @staticmethod
@@ -187,7 +189,8 @@ class _Code:
             return None
         plain = not any(name.startswith(("tt.reduce", "tt.scan", "tt.dot", "scf.")) for name in names)
         tile = Tile.of(kernel.attributes["fuse.tile"])
-        return _Code(len(names), "tt.assert" in names, plain, "tt.dot" in names, tile)
+        loops = any(name in ("scf.for", "scf.while") for name in names)
+        return _Code(len(names), "tt.assert" in names, plain, "tt.dot" in names, loops, tile)
 
 
 def _inside(block: ir.Block) -> Iterator[ir.Operation]:
@@ -211,7 +214,8 @@ def _part(deps: Dependences, node: Node, code: _Code, hints: dict[str, int]) -> 
         node=node.index,
         name=node.name,
         form=(node.name, *(v for v in node.operands if v in passed and v not in tensors)),
-        resources=(code.tile.num_stages, device or "", node.name if code.multiplies else ""),
+        resources=(device or "", node.name if code.multiplies else ""),
+        stages=code.tile.num_stages if code.loops else None,
         warps=code.tile.num_warps,
         programs=programs,
         moved=sum(estimate(s.numel, hints) * s.element_bytes for s in tensors.values()),
@@ -295,7 +299,7 @@ class _Rewriter:
             ).operation
         function.regions[0].blocks.append(*types, arg_locs=[function.location] * len(types))
         tiles = [Tile.of(kernel.attributes["fuse.tile"]) for kernel in kernels]
-        tile = Tile((), max(t.num_warps for t in tiles), tiles[0].num_stages)
+        tile = Tile((), max(t.num_warps for t in tiles), max(t.num_stages for t in tiles))
         function.attributes["fuse.kernel"] = ir.UnitAttr.get()
         function.attributes["fuse.dims"] = ir.DictAttr.get({})
         function.attributes["fuse.ties"] = ir.DenseI64ArrayAttr.get(ties)

@@ -14,6 +14,9 @@ from ...cost.work import LAUNCH, Work
 
 #: A kernel that works longer than this many launches cost gains too little from sharing one.
 MOST_LAUNCHES = 32
+#: The same of kernels that reduce, fill the GPU, and differ: their registers differ, too.  Three products of
+#: one row of 2048 take 4.1, 2.5 and 2.5 us on an H200, of which half is the beginning and end of a launch.
+MOST_LAUNCHES_OF_SUMS = 8
 #: Bytes of a kernel's arguments: CUDA's limit is 4096, of which Triton takes two addresses.
 MOST_ARGUMENT_BYTES = 4096 - 16
 
@@ -23,17 +26,18 @@ class Part:
     """One kernel call that could share a launch.
 
     form: what must be equal for two calls to share their code: the kernel and its arguments that are no
-    tensors.  resources: the stages of loops, which belong to a launch as a whole, the device, and the kernel
-    where it multiplies tiles: the parts of a launch add up their shared memory, which operands fill.  warps:
-    of a program.  programs and moved: of this call under the hints, ``moved`` in bytes.  ops: size of the
-    code.  arguments: values that it takes, by number.  plain: straight-line code without reductions.
-    elements: of its tile.
+    tensors.  resources: the device, and the kernel where it multiplies tiles: the parts of a launch add up
+    their shared memory, which operands fill.  stages: of its loops, which belong to a launch as a whole; None
+    where it has no loop.  warps: of a program.  programs and moved: of this call under the hints, ``moved`` in
+    bytes.  ops: size of the code.  arguments: values that it takes, by number.  plain: straight-line code
+    without reductions.  elements: of its tile.
     """
 
     node: int
     name: str
     form: tuple[object, ...]
     resources: tuple[object, ...]
+    stages: int | None
     warps: int
     programs: int
     moved: int
@@ -50,21 +54,23 @@ class Part:
         """What moving its bytes takes."""
         return microseconds(Work(self.moved), hardware, hardware.rates.streaming.rows)
 
-    def is_small(self, hardware: Hardware) -> bool:
-        """Whether the kernel takes at most ``MOST_LAUNCHES`` times as long as a launch costs."""
+    def is_small(self, hardware: Hardware, most: int = MOST_LAUNCHES) -> bool:
+        """Whether the kernel takes at most ``most`` times as long as a launch costs."""
         launch = microseconds(LAUNCH, hardware, hardware.rates.streaming.rows)
-        return self.idles(hardware) or self.microseconds(hardware) <= MOST_LAUNCHES * launch
+        return self.idles(hardware) or self.microseconds(hardware) <= most * launch
 
 
 def refusal(parts: Sequence[Part], new: Part, hardware: Hardware, max_ops: int) -> str | None:
     """Why ``new`` should not share the launch of ``parts``: the name of a rule; None when it should.
 
     All parts are small.  Parts with different code may share a launch where each is too small to fill the
-    GPU, or where all are straight-line code on tiles of one size: each program gets the registers of the
-    part that needs most, which slows the others only if they would fill the GPU.  Likewise parts that do not
-    fill it may run with more warps than their tiles ask for; tile code is the same for any number of warps.
+    GPU, or where all work on tiles of one size, and all are straight-line code without reductions, or all are
+    short and have an argument in common, as products of one row do: each program gets the registers of the part
+    that needs most, which slows the others only if they would fill the GPU.  Likewise parts that do not fill it
+    may run with more warps than their tiles ask for; tile code is the same for any number of warps.
     """
-    if new.resources != parts[0].resources:
+    stages = {p.stages for p in (*parts, new) if p.stages is not None}
+    if new.resources != parts[0].resources or len(stages) > 1:
         return "resources"
     arguments = frozenset.union(new.arguments, *(p.arguments for p in parts))
     if 8 * len(arguments) > MOST_ARGUMENT_BYTES:
@@ -75,9 +81,16 @@ def refusal(parts: Sequence[Part], new: Part, hardware: Hardware, max_ops: int) 
     forms = {p.form: p for p in parts}
     if new.form in forms:
         return None
-    alike = all(p.plain and p.elements == new.elements for p in (*forms.values(), new))
-    if not alike and not idle:
+    different = (*forms.values(), new)
+    alike = all(p.elements == new.elements for p in different)
+    if not idle and not (alike and (all(p.plain for p in different) or _are_sums(different, hardware))):
         return "unlike"
     if sum(p.ops for p in forms.values()) + new.ops > max_ops:
         return "code-size"
     return None
+
+
+def _are_sums(parts: Sequence[Part], hardware: Hardware) -> bool:
+    """Whether all of them loop or reduce, work for a short time, and have an argument in common."""
+    short = all(not p.plain and p.is_small(hardware, MOST_LAUNCHES_OF_SUMS) for p in parts)
+    return short and bool(frozenset.intersection(*(p.arguments for p in parts)))

@@ -623,3 +623,126 @@ module attributes {fuse.device = "cpu"} {
     return %o : tensor<128xf32>
   }
 }
+
+// -----
+
+// Products of one row with several matrices share a launch, though they fill the chip: sums of tiles of one size.  A
+// kernel without a loop has no stages that could differ.
+// CHECK-LABEL: func.func @main
+// CHECK: call @combined_in_a_loop
+// CHECK-NOT: call @held
+// CHECK: func.func private @combined_in_a_loop
+// CHECK-SAME: num_stages = 3
+module attributes {fuse.device = "cpu"} {
+  func.func @main(%x: tensor<1024xf32>, %w: tensor<2048x1024xf32>, %v: tensor<1024x1024xf32>) -> (tensor<2048xf32>, tensor<1024xf32>) {
+    %o = "fuse.empty"() {syms = []} : () -> tensor<2048xf32>
+    %y = call @in_a_loop(%x, %w, %o) : (tensor<1024xf32>, tensor<2048x1024xf32>, tensor<2048xf32>) -> tensor<2048xf32>
+    %p = "fuse.empty"() {syms = []} : () -> tensor<1024xf32>
+    %b = call @held(%x, %v, %p) : (tensor<1024xf32>, tensor<1024x1024xf32>, tensor<1024xf32>) -> tensor<1024xf32>
+    return %y, %b : tensor<2048xf32>, tensor<1024xf32>
+  }
+  func.func private @in_a_loop(%x: tensor<1024xf32>, %w: tensor<2048x1024xf32>, %o: tensor<2048xf32>) -> tensor<2048xf32>
+      attributes {fuse.kernel, fuse.dims = {d0 = "2048", d1 = "1024"}, fuse.ties = array<i64: 2>,
+        fuse.tile = {axes = [{dims = ["d0"], block = 2 : i64, kind = "grid"}, {dims = ["d1"], block = 512 : i64, kind = "looped"}], num_warps = 2 : i64, num_stages = 3 : i64}} {
+    %true = arith.constant true
+    %zero = arith.constant 0.0 : f32
+    %v = "fuse.load"(%x, %true, %zero) {at = ["d1"]} : (tensor<1024xf32>, i1, f32) -> f32
+    %b = "fuse.load"(%w, %true, %zero) {at = ["d0", "d1"]} : (tensor<2048x1024xf32>, i1, f32) -> f32
+    %p = arith.mulf %v, %b : f32
+    %s = "fuse.reduce"(%p) {kind = "sum", over = ["d1"]} : (f32) -> f32
+    %r = "fuse.store"(%o, %s, %true) {at = ["d0"], mode = "set"} : (tensor<2048xf32>, f32, i1) -> tensor<2048xf32>
+    return %r : tensor<2048xf32>
+  }
+  func.func private @held(%x: tensor<1024xf32>, %w: tensor<1024x1024xf32>, %o: tensor<1024xf32>) -> tensor<1024xf32>
+      attributes {fuse.kernel, fuse.dims = {d0 = "1024", d1 = "1024"}, fuse.ties = array<i64: 2>,
+        fuse.tile = {axes = [{dims = ["d0"], block = 1 : i64, kind = "grid"}, {dims = ["d1"], block = 1024 : i64, kind = "resident"}], num_warps = 2 : i64, num_stages = 1 : i64}} {
+    %true = arith.constant true
+    %zero = arith.constant 0.0 : f32
+    %v = "fuse.load"(%x, %true, %zero) {at = ["d1"]} : (tensor<1024xf32>, i1, f32) -> f32
+    %b = "fuse.load"(%w, %true, %zero) {at = ["d0", "d1"]} : (tensor<1024x1024xf32>, i1, f32) -> f32
+    %p = arith.mulf %v, %b : f32
+    %s = "fuse.reduce"(%p) {kind = "sum", over = ["d1"]} : (f32) -> f32
+    %r = "fuse.store"(%o, %s, %true) {at = ["d0"], mode = "set"} : (tensor<1024xf32>, f32, i1) -> tensor<1024xf32>
+    return %r : tensor<1024xf32>
+  }
+}
+
+// -----
+
+// Must not fire: the first would work for longer than eight launches cost.
+// CHECK-LABEL: func.func @main
+// CHECK: call @large
+// CHECK: call @small
+module attributes {fuse.device = "cpu"} {
+  func.func @main(%x: tensor<1024xf32>, %w: tensor<65536x1024xf32>, %v: tensor<1024x1024xf32>) -> (tensor<65536xf32>, tensor<1024xf32>) {
+    %o = "fuse.empty"() {syms = []} : () -> tensor<65536xf32>
+    %y = call @large(%x, %w, %o) : (tensor<1024xf32>, tensor<65536x1024xf32>, tensor<65536xf32>) -> tensor<65536xf32>
+    %p = "fuse.empty"() {syms = []} : () -> tensor<1024xf32>
+    %b = call @small(%x, %v, %p) : (tensor<1024xf32>, tensor<1024x1024xf32>, tensor<1024xf32>) -> tensor<1024xf32>
+    return %y, %b : tensor<65536xf32>, tensor<1024xf32>
+  }
+  func.func private @large(%x: tensor<1024xf32>, %w: tensor<65536x1024xf32>, %o: tensor<65536xf32>) -> tensor<65536xf32>
+      attributes {fuse.kernel, fuse.dims = {d0 = "65536", d1 = "1024"}, fuse.ties = array<i64: 2>,
+        fuse.tile = {axes = [{dims = ["d0"], block = 2 : i64, kind = "grid"}, {dims = ["d1"], block = 512 : i64, kind = "looped"}], num_warps = 2 : i64, num_stages = 3 : i64}} {
+    %true = arith.constant true
+    %zero = arith.constant 0.0 : f32
+    %v = "fuse.load"(%x, %true, %zero) {at = ["d1"]} : (tensor<1024xf32>, i1, f32) -> f32
+    %b = "fuse.load"(%w, %true, %zero) {at = ["d0", "d1"]} : (tensor<65536x1024xf32>, i1, f32) -> f32
+    %p = arith.mulf %v, %b : f32
+    %s = "fuse.reduce"(%p) {kind = "sum", over = ["d1"]} : (f32) -> f32
+    %r = "fuse.store"(%o, %s, %true) {at = ["d0"], mode = "set"} : (tensor<65536xf32>, f32, i1) -> tensor<65536xf32>
+    return %r : tensor<65536xf32>
+  }
+  func.func private @small(%x: tensor<1024xf32>, %w: tensor<1024x1024xf32>, %o: tensor<1024xf32>) -> tensor<1024xf32>
+      attributes {fuse.kernel, fuse.dims = {d0 = "1024", d1 = "1024"}, fuse.ties = array<i64: 2>,
+        fuse.tile = {axes = [{dims = ["d0"], block = 1 : i64, kind = "grid"}, {dims = ["d1"], block = 1024 : i64, kind = "resident"}], num_warps = 2 : i64, num_stages = 1 : i64}} {
+    %true = arith.constant true
+    %zero = arith.constant 0.0 : f32
+    %v = "fuse.load"(%x, %true, %zero) {at = ["d1"]} : (tensor<1024xf32>, i1, f32) -> f32
+    %b = "fuse.load"(%w, %true, %zero) {at = ["d0", "d1"]} : (tensor<1024x1024xf32>, i1, f32) -> f32
+    %p = arith.mulf %v, %b : f32
+    %s = "fuse.reduce"(%p) {kind = "sum", over = ["d1"]} : (f32) -> f32
+    %r = "fuse.store"(%o, %s, %true) {at = ["d0"], mode = "set"} : (tensor<1024xf32>, f32, i1) -> tensor<1024xf32>
+    return %r : tensor<1024xf32>
+  }
+}
+
+// -----
+
+// Must not fire: they read no row in common.
+// CHECK-LABEL: func.func @main
+// CHECK: call @in_a_loop
+// CHECK: call @held
+module attributes {fuse.device = "cpu"} {
+  func.func @main(%x: tensor<1024xf32>, %w: tensor<2048x1024xf32>, %v: tensor<1024x1024xf32>, %z: tensor<1024xf32>) -> (tensor<2048xf32>, tensor<1024xf32>) {
+    %o = "fuse.empty"() {syms = []} : () -> tensor<2048xf32>
+    %y = call @in_a_loop(%x, %w, %o) : (tensor<1024xf32>, tensor<2048x1024xf32>, tensor<2048xf32>) -> tensor<2048xf32>
+    %p = "fuse.empty"() {syms = []} : () -> tensor<1024xf32>
+    %b = call @held(%z, %v, %p) : (tensor<1024xf32>, tensor<1024x1024xf32>, tensor<1024xf32>) -> tensor<1024xf32>
+    return %y, %b : tensor<2048xf32>, tensor<1024xf32>
+  }
+  func.func private @in_a_loop(%x: tensor<1024xf32>, %w: tensor<2048x1024xf32>, %o: tensor<2048xf32>) -> tensor<2048xf32>
+      attributes {fuse.kernel, fuse.dims = {d0 = "2048", d1 = "1024"}, fuse.ties = array<i64: 2>,
+        fuse.tile = {axes = [{dims = ["d0"], block = 2 : i64, kind = "grid"}, {dims = ["d1"], block = 512 : i64, kind = "looped"}], num_warps = 2 : i64, num_stages = 3 : i64}} {
+    %true = arith.constant true
+    %zero = arith.constant 0.0 : f32
+    %v = "fuse.load"(%x, %true, %zero) {at = ["d1"]} : (tensor<1024xf32>, i1, f32) -> f32
+    %b = "fuse.load"(%w, %true, %zero) {at = ["d0", "d1"]} : (tensor<2048x1024xf32>, i1, f32) -> f32
+    %p = arith.mulf %v, %b : f32
+    %s = "fuse.reduce"(%p) {kind = "sum", over = ["d1"]} : (f32) -> f32
+    %r = "fuse.store"(%o, %s, %true) {at = ["d0"], mode = "set"} : (tensor<2048xf32>, f32, i1) -> tensor<2048xf32>
+    return %r : tensor<2048xf32>
+  }
+  func.func private @held(%x: tensor<1024xf32>, %w: tensor<1024x1024xf32>, %o: tensor<1024xf32>) -> tensor<1024xf32>
+      attributes {fuse.kernel, fuse.dims = {d0 = "1024", d1 = "1024"}, fuse.ties = array<i64: 2>,
+        fuse.tile = {axes = [{dims = ["d0"], block = 1 : i64, kind = "grid"}, {dims = ["d1"], block = 1024 : i64, kind = "resident"}], num_warps = 2 : i64, num_stages = 1 : i64}} {
+    %true = arith.constant true
+    %zero = arith.constant 0.0 : f32
+    %v = "fuse.load"(%x, %true, %zero) {at = ["d1"]} : (tensor<1024xf32>, i1, f32) -> f32
+    %b = "fuse.load"(%w, %true, %zero) {at = ["d0", "d1"]} : (tensor<1024x1024xf32>, i1, f32) -> f32
+    %p = arith.mulf %v, %b : f32
+    %s = "fuse.reduce"(%p) {kind = "sum", over = ["d1"]} : (f32) -> f32
+    %r = "fuse.store"(%o, %s, %true) {at = ["d0"], mode = "set"} : (tensor<1024xf32>, f32, i1) -> tensor<1024xf32>
+    return %r : tensor<1024xf32>
+  }
+}
