@@ -52,6 +52,7 @@ class Promises:
         self._anywhere = anywhere
         self._largest: list[ir.Operation] = []
         self._wholes: dict[ir.Value, int] = {}
+        self._lines: set[ir.Value] = set()
         self._users = is_users(block.owner.operation)
         if not self._users:
             self._read(block)
@@ -61,15 +62,18 @@ class Promises:
         """The number of bytes that the address of a tensor argument is said to be a multiple of.
 
         It is 16 for the widest elements of the kernel, and for narrower ones (a mask, an fp8 result) the
-        bytes of as many elements.  Where masks keep fewer neighbours together, as in rows of 4097 elements,
-        it is the bytes of so many.  A user's kernel is written for 16, which Triton's own launcher promises.
+        bytes of as many elements.  Whole lines that a loop reads for its products
+        (``whole_lines.py``) go through shared memory and have a layout of their own: it is 16, too.  Where
+        masks keep fewer neighbours together, as in rows of 4097 elements, it is the bytes of so many.  A
+        user's kernel is written for 16, which Triton's own launcher promises.
         """
         if not self.is_aligned(argument):
             return 1
         spec = TensorSpec.of(argument.type)
         if self._users:
             return _WIDEST
-        promised = _WIDEST * spec.element_bytes // max(self._widest, spec.element_bytes)
+        widest = spec.element_bytes if argument in self._lines else max(self._widest, spec.element_bytes)
+        promised = _WIDEST * spec.element_bytes // widest
         together = self._wholes.get(argument)
         return promised if together is None else min(promised, together * spec.element_bytes)
 
@@ -88,6 +92,8 @@ class Promises:
                 in_loop = op.parent is not None and op.parent.name == "scf.for"
                 found.append((in_loop, math.prod(tt.shape_of(_tile(op).type)), op.operation))
                 argument = _argument(op.operands[0])
+                if argument is not None and in_loop and _is_lines(op.operation):
+                    self._lines.add(argument)
                 if argument is not None:
                     self._wholes[argument] = max(self._wholes.get(argument, 1), _together(op.operation))
             return ir.WalkResult.ADVANCE
@@ -95,6 +101,12 @@ class Promises:
         block.owner.operation.walk(visit)
         largest = max((where[:2] for where in found), default=(False, 0))
         self._largest = [op for *where, op in found if tuple(where) == largest]
+
+
+def _is_lines(op: ir.Operation) -> bool:
+    """Whether an op loads lines that are cut into tiles of other axes, next to products."""
+    cut = [use.owner.name == "tt.reshape" for result in op.results for use in result.uses]
+    return bool(cut) and all(cut) and any(isinstance(other, tt.Dot) for other in op.block)
 
 
 def _tile(op: ir.Operation) -> ir.Value:

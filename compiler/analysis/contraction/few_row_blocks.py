@@ -25,7 +25,7 @@ _WORD = 4
 #: and stages.
 _MANY_GROUPS, _FEW_GROUPS = (32, 128, 2, 4), (16, 512, 8, 3)
 #: Bytes of a group, below which 32 rows of weights go through shared memory once more (9.2 instructions a
-#: weight of 4 bits; 16 rows take 3.5).
+#: weight of 4 bits; 16 rows take 3.5), unless they are read as whole lines.
 _SHORT_GROUP = 32
 #: Threads of a warp.
 _THREADS = 32
@@ -75,14 +75,21 @@ class GroupBlocks:
 
 
 def group_blocks(
-    outputs: int, few: int, groups: int, group_bytes: int, hardware: Hardware, moved: bool = False
+    outputs: int,
+    few: int,
+    groups: int,
+    group_bytes: int,
+    hardware: Hardware,
+    moved: bool = False,
+    lines: bool = False,
 ) -> GroupBlocks:
     """For ``few`` rows times ``outputs`` rows of ``groups`` groups of weights, of so many bytes each.  A step
     takes no part of the last groups: fewer at once where they are no multiple.
 
     ``moved``: a zero point is subtracted from the weights of a group.  A step then has fewer of these than a
     program has threads.  Triton 3.6 keeps the layout that a load of more has in memory, and all weights would
-    go through shared memory to get there and back (7.1 instructions a weight for 4.0).
+    go through shared memory to get there and back (7.1 instructions a weight for 4.0).  ``lines``: the groups
+    of a step are read as a line of each row.
 
     The best of 11 blocks for 14336 x 4096, 4096 x 14336 and 128256 x 4096 weights of 4 bits in groups of 128,
     times 1, 4, 8 and 16 rows, on an H200.
@@ -93,7 +100,7 @@ def group_blocks(
     while groups % at_once:
         at_once //= 2
     warps = min(warps, at_once)
-    short = group_bytes < _SHORT_GROUP
+    short = group_bytes < _SHORT_GROUP and not lines
     while (moved or short) and rows > _FEW_GROUPS[0] and rows * at_once >= _THREADS * warps:
         rows //= 2
     return GroupBlocks(at_once, rows, max(_COLUMNS, ceil_power(few)), warps, stages)

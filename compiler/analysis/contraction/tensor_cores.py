@@ -119,6 +119,15 @@ def weights_of(shape: KernelShape, op: ir.Operation, weights: ir.Value | None = 
     return spec.element_bytes if fits and aligned and along is not None else None
 
 
+def reads_lines(shape: KernelShape, access: Access, batch: tuple[str, ...], summed: tuple[str, ...]) -> bool:
+    """Whether groups of neighbours, of which each product of a batch sums one, are neighbours in their row,
+    so that the groups of a step are one line of memory."""
+    if len(batch) != 1 or len(summed) != 1:
+        return False
+    steps = shape.steps(access)
+    return steps[summed[0]] == 1 and steps[batch[0]] == shape.points(summed)
+
+
 def is_of_few_rows(shape: KernelShape, op: ir.Operation) -> bool:
     """Whether a product has no more rows or columns than tensor cores multiply by weights that are made of
     bytes."""

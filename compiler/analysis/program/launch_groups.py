@@ -28,8 +28,8 @@ class Part:
     form: what must be equal for two calls to share their code: the kernel and its arguments that are no
     tensors.  resources: the device, and the kernel where it multiplies tiles: the parts of a launch add up
     their shared memory, which operands fill.  stages: of its loops, which belong to a launch as a whole; None
-    where it has no loop.  warps: of a program.  programs and moved: of this call under the hints, ``moved`` in
-    bytes.  ops: size of the code.  arguments: values that it takes, by number.  plain: straight-line code
+    where it has no loop.  warps: of a program.  programs and moved: of this call under the hints, ``moved``
+    in bytes.  ops: size of the code.  arguments: values that it takes, by number.  plain: straight-line code
     without reductions.  elements: of its tile.
     """
 
@@ -65,9 +65,9 @@ def refusal(parts: Sequence[Part], new: Part, hardware: Hardware, max_ops: int) 
 
     All parts are small.  Parts with different code may share a launch where each is too small to fill the
     GPU, or where all work on tiles of one size, and all are straight-line code without reductions, or all are
-    short and have an argument in common, as products of one row do: each program gets the registers of the part
-    that needs most, which slows the others only if they would fill the GPU.  Likewise parts that do not fill it
-    may run with more warps than their tiles ask for; tile code is the same for any number of warps.
+    short and have an argument in common, as products of one row do: each program gets the registers of the
+    part that needs most, which slows the others only if they would fill the GPU.  Likewise parts that do not
+    fill it may run with more warps than their tiles ask for; tile code is the same for any number of warps.
     """
     stages = {p.stages for p in (*parts, new) if p.stages is not None}
     if new.resources != parts[0].resources or len(stages) > 1:

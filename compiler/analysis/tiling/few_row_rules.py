@@ -12,7 +12,7 @@ from ...ir.dialects import fuse
 from ...ir.kernel import over
 from ...ir.tile import Tile
 from ..contraction.few_row_blocks import FewRowBlocks, few_row_blocks, group_blocks
-from ..contraction.tensor_cores import larger_factor, nearest, weights_of
+from ..contraction.tensor_cores import larger_factor, nearest, reads_lines, weights_of
 from .choice import NoTiling
 from .product_rules import DimClass, Products
 
@@ -96,9 +96,11 @@ def groups_in_turn(subject: Products, hardware: Hardware) -> Tile | None:
     if groups <= sides.blocks(subject, hardware).slices:
         return None
     outputs, few = shape.points(sides.weights.dims), shape.points(sides.rows.dims)
-    products = subject.shape.kernel.products
-    moved = any(len({*nearest([op.operands[larger_factor(shape, op)]], fuse.Load)}) > 1 for op in products)
-    blocks = group_blocks(outputs, few, groups, length * sides.element_bytes, hardware, moved)
+    made_of = [{*nearest([op.operands[larger_factor(shape, op)]], fuse.Load)} for op in shape.kernel.products]
+    moved = any(len(loads) > 1 for loads in made_of)
+    weights = [access for access in shape.kernel.loads if access.op in set().union(*made_of)]
+    lines = all(reads_lines(shape, w, sides.slices.dims, sides.summed.dims) for w in weights)
+    blocks = group_blocks(outputs, few, groups, length * sides.element_bytes, hardware, moved, lines)
     chosen = {sides.slices: blocks.groups, sides.weights: blocks.rows, sides.rows: blocks.columns}
     stages = _stages(subject, {**chosen, sides.summed: length}, blocks.num_stages, hardware)
     held = subject.tile(chosen, length, blocks.num_warps, 1, 1)

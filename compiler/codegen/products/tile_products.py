@@ -20,6 +20,7 @@ from ..tile_ops import from_memory, to_memory
 from ..tile_plan import TilingError
 from .frames import Frame, Frames
 from .turned import turned_loads
+from .whole_lines import whole_lines
 
 #: Casts of an element that make 0 of 0.
 _KEEPS_ZERO = (arith.ExtFOp, arith.TruncFOp, arith.ExtSIOp, arith.ExtUIOp, arith.SIToFPOp, arith.UIToFPOp)
@@ -52,8 +53,12 @@ class TileProducts(TileAccesses):
         self.wide: dict[Frame, OtherLanes] = {}  #: as ``widened``, of each frame that reads runs
         self._operand_frames: set[Frame] = set()
         self.turned: Mapping[tuple[ir.Operation, Frame], tuple[ir.Operation, Frame]] = {}
+        self.lines: dict[tuple[ir.Operation, Frame], OtherLanes] = {}
         if self.frames is None:
             return
+        for (load, frame), joined in whole_lines(kernel, tile, self.frames).items():
+            self.lines[load, frame] = tiles = self._tiles(joined)
+            tiles.index.vector_axes = [frame[1], frame[0]]
         for frame in self.frames.all:
             self.framed[frame] = tiles = self._tiles(tile)
             tiles.index.vector_axes = list(frame)
@@ -154,11 +159,18 @@ class TileProducts(TileAccesses):
         self._set(op, [from_memory(builder, value, op.results[0].type)])
 
     def _load(self, op: ir.Operation) -> None:
-        turned = self._turned_tile(op)
-        if turned is None:
-            super()._load(op)
-        else:
+        turned, lines = self._turned_tile(op), self.lines.get((op, self.frame))
+        if turned is not None:
             self._set(op, [self.builder.trans(turned, [1, 0])])
+        elif lines is not None:
+            with self._within(lines):
+                value = self._read(op)
+            batch, rows, summed = self.index.shape(self.frame)
+            self._set(
+                op, [self.builder.trans(reshaped(self.builder, value, (rows, batch, summed)), [1, 0, 2])]
+            )
+        else:
+            super()._load(op)
 
     def _turned_tile(self, op: ir.Operation) -> ir.Value | None:
         """The tile of the same elements that is loaded already, its axes the other way round: tensor cores

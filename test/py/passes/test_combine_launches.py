@@ -333,8 +333,8 @@ def test_a_kernel_that_idles_is_small_whatever_it_moves():
     full, short = hardware.full_grid, int(MOST_LAUNCHES * hardware.launch * hardware.bandwidth * 1e3)
     small = {
         (programs, moved): Part(
-            node=0, name="k", form=(), resources=(), stages=None, warps=4, programs=programs, moved=moved, ops=1,
-            arguments=frozenset(), plain=True, elements=1,
+            node=0, name="k", form=(), resources=(), stages=None, warps=4, programs=programs, moved=moved,
+            ops=1, arguments=frozenset(), plain=True, elements=1,
         ).is_small(hardware)
         for programs in (full, full + 1)
         for moved in (short, 2 * short)
