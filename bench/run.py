@@ -6,6 +6,8 @@ and do not change it.
 """
 
 import argparse
+import os
+import signal
 import sys
 import time
 from collections.abc import Sequence
@@ -52,6 +54,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     args = parser.parse_args(given)
     if args.jobs > 1 and (args.resume or args.shard != (1, 1)):
         parser.error("--jobs divides the tasks by itself: it takes no --shard and no --resume")
+    if args.give_up is not None and args.jobs == 1:
+        parser.error("--give-up ends processes of --jobs: --time-limit is for one process")
     device = torch.device(args.device)
     settings = _settings(args, device)
     suite = SUITES[args.suite]
@@ -86,11 +90,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
         def keep(found: dict) -> None:
             results = found["results"]
             session.results = [results[task.key] for task in chosen if task.key in results]
-            session.skipped = found["skipped"]
+            session.skipped = [task.key for task in chosen if task.key not in results]  # until they come
             session.write()
 
-        run_shards(_without(given, ("--jobs", "--out")), min(args.jobs, len(chosen)), say, keep)
+        shared = _without(given, ("--jobs", "--out", "--give-up"))
+        run_shards(shared, min(args.jobs, len(chosen)), say, keep, args.give_up)
     else:
+        if args.turns is not None:
+            signal.signal(signal.SIGTERM, partial(_give_up, session, settings.turns))
         run_tasks(
             session,
             chosen,
@@ -146,6 +153,9 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--turns", type=Path, metavar="FOLDER", help="of the processes that take turns")
     parser.add_argument("--quiet", action="store_true", help="no table at the end")
     parser.add_argument("--time-limit", type=float, metavar="S", help="start no task after S seconds")
+    parser.add_argument(
+        "--give-up", type=float, metavar="S", help="with --jobs: end what still compiles after S seconds"
+    )
     parser.add_argument("--task-limit", type=float, metavar="S", help="a longer task counts as hung (GPU)")
     parser.add_argument("--resume", action="store_true", help="keep the results in --out, run the rest")
     parser.add_argument("--commit", help="commit to record, where the sources have no git repository")
@@ -177,6 +187,13 @@ def _restart(given: Sequence[str], deadline: float | None) -> None:
     if deadline is not None:
         arguments += ["--time-limit", f"{max(deadline - time.monotonic(), 0.0):.1f}"]  # the last one counts
     replace_process(arguments)
+
+
+def _give_up(session: Session, turns: Turns, number: int, frame: object) -> None:
+    """End this process if it prepares; else let it time what it has, and begin nothing more."""
+    session.deadline = time.monotonic()
+    if turns.preparing:
+        os._exit(1)
 
 
 def _without(given: Sequence[str], options: Sequence[str]) -> list[str]:

@@ -14,11 +14,15 @@ from pathlib import Path
 
 
 class Turns:
-    """The turns of the processes that share `folder`; with None there are no others."""
+    """The turns of the processes that share `folder`; with None there are no others.
+
+    preparing: False from when this process wants to time until its next task.
+    """
 
     def __init__(self, folder: Path | None = None) -> None:
         self._files: tuple[int, int, int] | None = None
         self._searching = False
+        self.preparing = True
         if folder is not None:
             work, gate, search = (
                 os.open(folder / name, os.O_RDWR | os.O_CREAT, 0o600) for name in ("work", "gate", "search")
@@ -41,11 +45,14 @@ class Turns:
 
     @contextlib.contextmanager
     def alone(self) -> Iterator[None]:
-        """Use inside `together`: while in this context, no other process prepares or times."""
+        """Use inside `together`, as its last part: while in this context, no other process prepares or times.
+        Behind it this process does not prepare, so that it can write down at once what it found.
+        """
         if self._files is None:
             yield
             return
         work, gate, _ = self._files
+        self.preparing = False
         fcntl.flock(gate, fcntl.LOCK_SH)
         fcntl.flock(work, fcntl.LOCK_EX)
         try:
@@ -53,7 +60,6 @@ class Turns:
         finally:
             fcntl.flock(work, fcntl.LOCK_UN)
             fcntl.flock(gate, fcntl.LOCK_UN)
-            self._begin_together()
 
     @contextlib.contextmanager
     def searching(self) -> Iterator[None]:
@@ -74,6 +80,7 @@ class Turns:
     def _begin_together(self) -> None:
         assert self._files is not None
         work, gate, _ = self._files
+        self.preparing = True
         fcntl.flock(gate, fcntl.LOCK_EX)
         fcntl.flock(work, fcntl.LOCK_SH)
         fcntl.flock(gate, fcntl.LOCK_UN)

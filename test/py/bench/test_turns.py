@@ -1,9 +1,13 @@
 """Benchmark processes that take turns: who times is alone, and a run of several processes loses no task."""
 
 import json
+import os
+import signal
+import subprocess
 import threading
 import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -39,8 +43,6 @@ def test_who_times_is_alone_and_all_prepare_together(tmp_path: Path) -> None:
                     change("timing", 1)
                     time.sleep(0.002)
                     change("timing", -1)
-                change("preparing", 1)
-                change("preparing", -1)
 
     workers = [threading.Thread(target=work, daemon=True) for _ in range(WORKERS)]
     for worker in workers:
@@ -50,6 +52,27 @@ def test_who_times_is_alone_and_all_prepare_together(tmp_path: Path) -> None:
     assert not any(worker.is_alive() for worker in workers)
     assert not wrong
     assert most["preparing"] > 1
+
+
+def test_who_has_timed_goes_on_while_others_time(tmp_path: Path) -> None:
+    order: list[str] = []
+    both = threading.Barrier(2)
+
+    def work(turns: Turns) -> None:
+        with turns.together():
+            both.wait(20)
+            with turns.alone():
+                time.sleep(0.5)
+                order.append("timed")
+            order.append("wrote")
+            assert not turns.preparing
+
+    workers = [threading.Thread(target=work, args=[Turns(tmp_path)], daemon=True) for _ in range(2)]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join(20)
+    assert order == ["timed", "wrote"] * 2
 
 
 def test_one_searches_at_a_time_and_a_search_may_hold_another(tmp_path: Path) -> None:
@@ -102,6 +125,74 @@ def test_what_is_there_is_kept_before_all_is_there(tmp_path: Path, monkeypatch: 
     command = "--suite kernels --small --device cpu --backends eager --samples 50 --only scale_add"
     jobs.run_shards(command.split(), 1, lambda line: None, lambda found: counts.append(len(found["results"])))
     assert counts[-1] == 2 and sorted(counts) == counts and 1 in counts
+
+
+SLOW = """
+import sys, time
+from pathlib import Path
+from fuse_mlir.bench import run
+from fuse_mlir.bench.session import Task
+from fuse_mlir.bench.suites import SUITES, Suite
+
+def tasks(settings):
+    def quick(stage):
+        Path(sys.argv[0]).with_name("quick").touch()
+        with settings.turns.alone():
+            return {}
+    def slow(stage):
+        Path(sys.argv[0]).with_name("slow").touch()
+        time.sleep(60)
+        return {}
+    return [Task("quick", quick), Task("slow", slow)]
+
+SUITES["kernels"] = Suite(tasks, lambda record: record["key"], lambda results, backends: "")
+if __name__ == "__main__":
+    sys.exit(run.main())
+"""
+
+
+def test_what_still_prepares_is_given_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    shards(monkeypatch, tmp_path)
+    monkeypatch.setattr(jobs, "LOOK", 0.1)
+    begun = [tmp_path / name for name in ("quick", "slow")]
+
+    def clock() -> float:
+        """A minute, once both tasks have begun for a second."""
+        old = all(path.exists() and time.time() - path.stat().st_mtime > 1 for path in begun)
+        return 60.0 if old else 0.0
+
+    monkeypatch.setattr(jobs, "time", SimpleNamespace(sleep=time.sleep, monotonic=clock))
+    kept, said = [], []
+    jobs.run_shards(["--suite", "kernels", "--device", "cpu"], 2, said.append, kept.append, give_up=15.0)
+    assert kept and list(kept[-1]["results"]) == ["quick"]
+    assert said == ["quick"]
+
+
+def test_a_stopped_run_keeps_what_is_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    shards(monkeypatch, tmp_path)
+    monkeypatch.setattr(jobs, "LOOK", 0.1)
+    kept, said = [], []
+    threading.Timer(2.0, os.kill, (os.getpid(), signal.SIGTERM)).start()
+    jobs.run_shards(["--suite", "kernels", "--device", "cpu"], 2, said.append, kept.append)
+    assert said[-1] == "stopped" and kept
+
+
+def test_only_processes_of_jobs_are_given_up(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main(["--suite", "kernels", "--small", "--device", "cpu", "--give-up", "5"])
+    assert "--give-up ends processes of --jobs" in capsys.readouterr().err
+
+
+def shards(monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
+    """Let the processes run a suite of two tasks, one of which prepares for a minute."""
+    script = folder / "slow.py"
+    script.write_text(SLOW)
+    real = subprocess.Popen
+
+    def popen(command: list[str], **more: object) -> subprocess.Popen[str]:
+        return real([command[0], str(script), *command[3:]], **more)  # in place of -m MODULE
+
+    monkeypatch.setattr(jobs.subprocess, "Popen", popen)
 
 
 def test_jobs_share_the_cores_in_which_inductor_compiles(monkeypatch: pytest.MonkeyPatch) -> None:
