@@ -212,7 +212,8 @@ class CallRates:
     ``block``: of a block of the result, on all multiprocessors; a step stores 128 x 256 results.  ``reuse``:
     multiplications for each element that a program reads, from which on reading does not slow it.  ``join``:
     adds up parts of sums.  ``call``: of all; a step is a megabyte of rows that each program reads,
-    where weights are read once.  ``beside``: microseconds of a kernel beside the call.
+    where weights are read once.  ``beside``: microseconds of a kernel beside the call.  ``uneven``: of an
+    element that is loaded by itself, as rows of small factors do not start at multiples of 16 bytes.
     """
 
     block: Regime
@@ -220,6 +221,7 @@ class CallRates:
     join: Regime
     call: Regime
     beside: float
+    uneven: float
 
 
 @dataclass(frozen=True)

@@ -179,7 +179,8 @@ class Review:
         once = reads_once(product)
         unlike = None if plan.few is not None else unmeasured_around(cost, several=True, once=once)
         why = ""
-        if unlike is not None:
+        far = self.hardware.rates.margins.far if plan.form.uneven else 0.0
+        if unlike is not None and kernel > far * library:
             why = f"was not measured: {unlike.message}"
         elif kernel > plan.staying_margin * library:
             why = "is not estimated to take less"

@@ -161,5 +161,6 @@ def plan_of(
         fast_accum=product.fast_accum,
         packed=_packed(product, moved, "left" if m > n else "right"),
         segments=segments,
+        uneven=roofline.is_uneven(product),
     )
     return contraction_plan(form, hardware)

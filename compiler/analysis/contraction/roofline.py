@@ -50,6 +50,8 @@ _SHORT_SUM = 768
 #: reads two, the kernel takes twice the library's time.
 _BORDER = ROW_BYTES // ELEMENT_BYTES["bf16"]
 
+#: Rows and columns of the library's blocks where rows of a factor do not start at multiples of 16 bytes.
+_UNEVEN = 64, 64
 #: Rows and columns of a matrix that one block has.
 _WHOLE = 128
 
@@ -107,10 +109,9 @@ def unmeasured(
     dims = product.dims["left"], product.dims["right"]
     if not product.is_of_images and not (dims[0].endswith("mk") and dims[1].endswith("kn")):
         return Unmeasured("form", "kernels of other products than of matrices were not measured")
-    for role in ("left", "right"):
-        strides = _strides(product, role)
-        if 1 not in strides or any(s is None or (s != 1 and s % _VECTOR) for s in strides):
-            return Unmeasured("strides", "rows of a factor do not start at multiples of 16 bytes")
+    if _uneven(product):
+        enough = hardware.rates.margins.far if is_uneven(product) else 0.0
+        return Unmeasured("strides", "rows of a factor do not start at multiples of 16 bytes", enough)
     if product.is_of_images and left.strides[dims[0].index("k")].constant != 1:
         return Unmeasured("strides", "the channels of images do not lie side by side")
     summed = product.size("summed").constant or 0
@@ -168,6 +169,28 @@ def unmeasured_around(moved: Moved, several: bool = False, once: bool = False) -
     return None
 
 
+def is_uneven(product: Product) -> bool:
+    """Whether rows of a factor of a batch do not start at multiples of 16 bytes, and a block has all of it.
+    The library loads such factors element by element, which ``as_call`` knows; a kernel hardly reads them.
+    """
+    batch, roles = product.size("batch").constant, _uneven(product)
+    if product.is_of_images or product.segments or batch is None or batch == 1 or not roles:
+        return False
+    sizes = [product.size(r).constant for r in ("summed", *roles)]
+    known = all(None not in _strides(product, role) for role in roles)
+    return known and all(n is not None and n <= _WHOLE for n in sizes)
+
+
+def _uneven(product: Product) -> list[str]:
+    """The factors whose rows do not start at multiples of 16 bytes, or are not known to."""
+    found = []
+    for role in ("left", "right"):
+        strides = _strides(product, role)
+        if 1 not in strides or any(s is None or (s != 1 and s % _VECTOR) for s in strides):
+            found.append(role)
+    return found
+
+
 def _strides(product: Product, role: str) -> list[int | None]:
     """Those of the dims of a factor that have more than one point, without those of a batch of matrices.
     None: a stride is a symbol.
@@ -215,9 +238,18 @@ def as_call(form: ProductForm, moved: int, hardware: Hardware) -> float:
     read_again = 0.0
     if reads_weights_once(form, hardware):  # each program reads the rows
         read_again = form.m * form.k * ELEMENT_BYTES[form.element] * 1e-6
+    if form.uneven:
+        compute = max(compute, _elements_loaded(form) * rates.uneven)
     whole = microseconds(Work(moved, steps=read_again, busy=compute), hardware, rates.call)
     segments = hardware.rates.segments
     return segments.call * whole + segments.call_more if form.segments > 1 else whole
+
+
+def _elements_loaded(form: ProductForm) -> int:
+    """Of both factors, by blocks of the library that load them one by one."""
+    m, n = _UNEVEN
+    depth = -(-form.k // _STEP) * _STEP
+    return form.batch * form.row_blocks(m) * -(-form.n // n) * (m + n) * depth
 
 
 def _parts_microseconds(form: ProductForm, m: int, n: int, parts: int, hardware: Hardware) -> float:

@@ -70,7 +70,8 @@ class ProductForm:
     ``turned``: whether the right factor does not lie along its columns; of a matrix times a vector, whether
     the matrix does not lie along the sum.  ``fast_accum``: of all products, see ``fuse.dot``.  ``packed``: as
     ``Moved`` says.  ``segments``: rows are in so many segments, each of which has a right factor of its own;
-    a block has rows of one.
+    a block has rows of one.  ``uneven``: rows of a small factor of a batch do not start at multiples of 16
+    bytes.
     """
 
     m: int
@@ -93,6 +94,7 @@ class ProductForm:
     fast_accum: bool = False
     packed: str = ""
     segments: int = 1
+    uneven: bool = False
 
     @property
     def on_tensor_cores(self) -> bool:

@@ -64,6 +64,8 @@ _FLEX = RateSource("flex_attention, 30 forms and sizes", "H200", "2026-11-28")
 _MASKED = RateSource("calls of attention under 6 masks", "H200", "2026-11-28")
 #: Products of layers of 8 and 64 experts, as kernels and calls (docs/experts.md).
 _EXPERTS = RateSource("products of experts, 8 sizes", "H200", "2026-11-28", 0.06)
+#: 96 times 33 x 33 by 33 x 8192 in bf16 took 108 us, in blocks that load elements one by one.
+_UNEVEN = RateSource("one batch of products of odd rows, in the profiler", "H200", "2026-11-28")
 #: Pairs of groups as one kernel and as two.
 _PAIRS = RateSource("groups as one kernel and as two", "H200", "2026-11-23")
 
@@ -165,6 +167,7 @@ _CALLS = CallRates(
         starts=_us(2.2, _MODELS),
     ),
     beside=_us(1.0, _MODELS, "launch"),
+    uneven=_us(1.07e-6, _UNEVEN, "element"),
 )
 #: Of 8 and 64 experts with 4096 and 32768 tokens (docs/experts.md), kernels took 1.03 times the estimate and
 #: 15 us, two products in one 1.14 to 1.24 times, calls 1.07 times and 33 us; blocks of 128 x 128 take 1.15 to

@@ -53,6 +53,15 @@ def test_estimates_err_by_a_tenth_and_not_to_one_side() -> None:
         assert math.sqrt(sum(e * e for e in found) / len(found)) < 0.1
 
 
+def test_calls_load_small_factors_of_odd_rows_element_by_element() -> None:
+    odd = form((33, 8192, 33), 96)
+    bytes_moved = 96 * moved((33, 8192, 33))
+    assert as_call(replace(odd, uneven=True), bytes_moved, H200) == pytest.approx(108.1, rel=0.05)
+    assert as_call(odd, bytes_moved, H200) < 40
+    little = form((33, 24, 33))  # what is moved and started takes longer
+    assert as_call(replace(little, uneven=True), 10**8, H200) == as_call(little, 10**8, H200)
+
+
 def compute(batch: int, *sizes: int, element: str = "bf16") -> float:
     """Of the library without bytes, and without what it takes to start."""
     return as_call(form(sizes, batch, element), 0, H200) - H200.rates.calls.call.starts
