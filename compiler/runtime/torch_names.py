@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from ..base.products import default_overloads
+from ..fx.inductor_graph import flex_attention_backward
 from .errors import RunError
-from .flex_gradients import flex_attention_backward
 from .taken_over import TAKE_OVER, take_over
 
 if TYPE_CHECKING:

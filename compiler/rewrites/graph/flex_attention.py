@@ -15,11 +15,13 @@ After, ``graph`` being an object that holds the code of Inductor::
     y = both[0]
 
 It fires on ``higher_order.flex_attention`` and ``higher_order.flex_attention_backward`` whose results are
-taken by ``getitem``.  The code is made for the sizes and strides of ``meta["val"]``; sizes that are symbols
-stay symbols.
+taken by ``getitem``, gradients of captured tensors out of the tuple that they are.  The code is made for the
+sizes and strides of ``meta["val"]``; sizes that are symbols stay symbols.
 
 It does not fire where Inductor cannot be imported or raises an error: torch then runs the op, and the log has
 a warning with the reason.
+
+Remarks: the same reason (``missed: stays``).
 
 Why not an MLIR pass: the functions are FX graphs, and FX graphs are what Inductor takes.
 """
@@ -37,52 +39,85 @@ from torch.fx.experimental.proxy_tensor import make_fx
 from ...fx.graph_text import held
 from ...fx.inductor_graph import InductorGraph, run_inductor_graph
 from ...fx.new_node import new_node, tidied
-from ..rewriting import rewrite
+from ..rewriting import Weighed, rewrite
 
 log = logging.getLogger(__name__)
 
 _NAMES = ("flex_attention", "flex_attention_backward")
+#: At which place of the results a tensor lies, and at which place of the tuple that lies there.
+_Path = tuple[int, ...]
 
 
 @rewrite("flex-attention", "flex_attention is compiled by Inductor")
 def compile_flex_attention(gm: GraphModule) -> int:
     """Rewrites a graph with ``meta["val"]`` in place; how many calls Inductor compiled."""
-    count = 0
+    count = Weighed()
     for target in (getattr(torch.ops.higher_order, name) for name in _NAMES):
         for node in gm.graph.find_nodes(op="call_function", target=target):
-            count += _compiled(gm, node)
-    return tidied(gm, count)
+            if node.users:
+                reason = _compiled(gm, node)
+                count = count.counted(count + 1) if reason is None else count.stays(node, reason)
+    tidied(gm, count)
+    return count
 
 
-def _compiled(gm: GraphModule, node: Node) -> bool:
-    if not node.users or any(user.target is not operator.getitem for user in node.users):
-        return False
-    taken = sorted({int(user.args[1]) for user in node.users})  # type: ignore[call-overload]
+def _compiled(gm: GraphModule, node: Node) -> str | None:
+    """Puts the code of Inductor in the place of a call; why not, where it stays."""
+    leaves = _leaves(node)
+    if leaves is None:
+        return "its results are read as a tuple"
+    paths = sorted({path for _, path in leaves})
     operands = [n for n in node.all_input_nodes if n.op != "get_attr"]
-    plain = _alone(gm, node, operands, taken)
+    plain = _alone(gm, node, operands, paths)
     values = [operand.meta["val"] for operand in operands]
     try:
         code = _inductor(plain, values)
     except Exception as error:
         reason = str(error).partition("\n")[0] or type(error).__name__
         log.warning("%s: torch runs it, as Inductor does not compile it: %s", node.name, reason)
-        return False
+        return f"torch runs it, as Inductor does not compile it: {reason}"
     name = f"{node.name}_graph"
     gm.add_submodule(name, InductorGraph(plain, code, next(v for v in values if isinstance(v, torch.Tensor))))
     with node.graph.inserting_before(node):
         graph = node.graph.get_attr(name)
         made = new_node(
             node.graph, run_inductor_graph, graph, *operands, like=node, name=node.name,
-            val=tuple(node.meta["val"][position] for position in taken),
+            val=tuple(_value_at(node, path) for path in paths),
         )  # fmt: skip
-    for user in list(node.users):
-        user.args = (made, taken.index(user.args[1]))  # type: ignore[arg-type]
+    for leaf, path in leaves:
+        leaf.args = (made, paths.index(path))
+    for user in [n for n in node.users if not n.users]:
+        node.graph.erase_node(user)
     node.graph.erase_node(node)
-    return True
+    return None
 
 
-def _alone(gm: GraphModule, node: Node, operands: list[Node], taken: list[int]) -> GraphModule:
-    """A graph of the op alone: its operands are arguments, the results at ``taken`` are a tuple."""
+def _leaves(node: Node) -> list[tuple[Node, _Path]] | None:
+    """The tensors that are taken of the results of a call, each with the places at which it lies, as the
+    gradients of captured tensors are a tuple of their own; None where a tuple is read as a whole.
+    """
+    found, pending = list[tuple[Node, _Path]](), [(user, _Path()) for user in node.users]
+    while pending:
+        user, path = pending.pop()
+        if user.target is not operator.getitem:
+            return None
+        path = (*path, int(user.args[1]))  # type: ignore[call-overload]
+        if isinstance(_value_at(node, path), tuple | list):
+            pending += [(reader, path) for reader in user.users]
+        else:
+            found.append((user, path))
+    return found
+
+
+def _value_at(node: Node, path: _Path) -> Any:
+    value = node.meta["val"]
+    for place in path:
+        value = value[place]
+    return value
+
+
+def _alone(gm: GraphModule, node: Node, operands: list[Node], paths: list[_Path]) -> GraphModule:
+    """A graph of the op alone: its operands are arguments, the results at ``paths`` are a tuple."""
     graph, inside = Graph(), dict[Node, Node]()
     for operand in operands:
         inside[operand] = graph.placeholder(operand.name)
@@ -92,9 +127,12 @@ def _alone(gm: GraphModule, node: Node, operands: list[Node], taken: list[int]) 
         inside[attribute] = graph.get_attr(str(attribute.target))
     call = graph.node_copy(node, inside.__getitem__)
     results = []
-    for position in taken:
-        results.append(graph.call_function(operator.getitem, (call, position)))
-        results[-1].meta = {"val": node.meta["val"][position]}
+    for path in paths:
+        result = call
+        for place in path:
+            result = graph.call_function(operator.getitem, (result, place))
+        result.meta = {"val": _value_at(node, path)}
+        results.append(result)
     graph.output(tuple(results))
     return GraphModule({str(n.target): held(gm, str(n.target)) for n in attributes}, graph)
 

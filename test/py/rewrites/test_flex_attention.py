@@ -9,7 +9,9 @@ import logging
 import pytest
 import torch
 from compiling import Compiled
+from torch._subclasses.fake_tensor import FakeTensor
 from torch.fx.experimental.proxy_tensor import make_fx
+from torch.nn.attention import flex_attention as flex
 from torch.nn.attention.flex_attention import flex_attention
 
 from fuse_mlir.compiler.fx.inductor_graph import InductorGraph, run_inductor_graph
@@ -110,13 +112,33 @@ def test_left_alone(asked, monkeypatch, caplog):
 
     monkeypatch.setattr(rewrite, "_inductor", fails)
     with caplog.at_level(logging.WARNING):
-        assert not remarks_of(_ran(Compiled(attend, INDUCTOR)))
-    assert caplog.messages == ["flex_attention: torch runs it, as Inductor does not compile it: no compiler"]
+        [remark] = remarks_of(_ran(Compiled(attend, INDUCTOR)))
+    reason = "torch runs it, as Inductor does not compile it: no compiler"
+    assert caplog.messages == [f"flex_attention: {reason}"]
+    assert (remark.kind, remark.rule) == ("missed", "stays")
+    assert remark.message == f"flex_attention stays: {reason}"
 
 
 def _ran(compiled):
     close(compiled(Q, K, V, BIAS), Q, K, V, BIAS)
     return compiled
+
+
+def test_gradients_of_captured_tensors_are_results_by_themselves(asked, monkeypatch):
+    """torch's op gives them as a tuple beside the other gradients, of which Inductor makes no code."""
+    monkeypatch.setattr(flex, "_validate_device", lambda *_: None)
+    compiled = Compiled(attend, INDUCTOR)
+
+    def gradients(function, dtype):
+        args = [t.to(dtype).requires_grad_() for t in (Q, K, V, BIAS)]
+        return torch.autograd.grad(function(*args).square().sum(), args)
+
+    for found, exact in zip(gradients(compiled, Q.dtype), gradients(exactly, torch.float64), strict=True):
+        torch.testing.assert_close(found.double(), exact, atol=1e-4, rtol=1e-4)
+    (_, _), (backward, _) = asked[0]
+    [results] = backward.graph.find_nodes(op="output")
+    assert [type(n.meta["val"]) for n in results.args[0]] == [FakeTensor] * 4
+    assert [r.kind for r in remarks_of(compiled)] == ["passed", "passed"]
 
 
 @pytest.mark.slow
