@@ -115,6 +115,11 @@ TESTS = {
     "one-hot": RewriteTests(
         "rewrites/test_one_hot.py", "test_a_row_with_one_element_is_not_summed", "test_other_sums_stay"
     ),
+    "running-sums": RewriteTests(
+        "rewrites/test_running_sums.py",
+        "test_the_places_of_tokens_are_computed_in_slices",
+        "test_others_stay",
+    ),
     "embedding-gradients": RewriteTests(
         "rewrites/test_embedding_gradients.py",
         "test_it_goes_into_the_product_that_it_is_added_to",

@@ -41,6 +41,7 @@ from .graph.gathers import sink_gathers
 from .graph.mutating_calls import write_calls_in_place
 from .graph.one_hot import sum_one_hots
 from .graph.repeats import repeat_elements
+from .graph.running_sums import slice_running_sums
 from .graph.scattered_sums import scatter_into_one_table
 from .graph.separate_waits import separate_waits
 from .joint.attention_gradients import recompute_scores
@@ -200,6 +201,7 @@ GRAPH = Stage(
         Step(sink_gathers, Switch.ALWAYS, "in inference there is no joint graph"),
         Step(sum_one_hots, Switch.ALWAYS, "the gradient of cross-entropy"),
         Step(compact_embedding_gradients, Switch.ALWAYS, "while the table and its rounding are two ops"),
+        Step(slice_running_sums, Switch.ALWAYS, "no rewrite before makes running sums"),
         Step(scatter_into_one_table, Switch.ALWAYS, "last: the rewrites before know tables of zeros"),
     ),
 )
