@@ -41,7 +41,7 @@ WALL_BURSTS = 5
 WALL_CALLS = 8
 WALL_SECONDS = 0.3
 FEWEST_ROUNDS = 5
-#: Below this fraction of hidden samples the events have measured the host.
+#: Below this fraction of hidden samples the events have measured the host, if more than one was not.
 ENOUGH_HIDDEN = 0.9
 
 
@@ -194,7 +194,7 @@ def measure(
             gc.enable()
     medians = {name: statistics.median(times) for name, times in walls.items()}
     hidden = {name: sum(was for _, was in samples) / len(samples) for name, samples in found.items()}
-    by_profile = min(hidden.values(), default=1.0) < ENOUGH_HIDDEN
+    by_profile = any(_exposed(samples) for samples in found.values())
     sums = {name: _kernel_sum(call, watch) if by_profile else None for name, call in calls.items()}
     return {
         name: _timing(found[name], hidden[name], measured[name], medians[name], sums[name]) for name in calls
@@ -212,6 +212,13 @@ def percentile(values: Sequence[float], fraction: float) -> float:
     return ordered[low] + (ordered[high] - ordered[low]) * (position - low)
 
 
+def _exposed(samples: Sequence[tuple[float, bool]]) -> bool:
+    """Whether too many samples were not hidden: more than a tenth, and of `FEWEST_ROUNDS` or more, two."""
+    late = sum(not was for _, was in samples)
+    allowed = max((1.0 - ENOUGH_HIDDEN) * len(samples) + 1e-9, len(samples) >= FEWEST_ROUNDS)
+    return late > allowed
+
+
 def _kernel_sum(call: Call, watch: Stopwatch) -> float | None:
     profile = profile_kernels(call, watch.synchronize)
     return None if profile is None else profile.microseconds
@@ -220,7 +227,8 @@ def _kernel_sum(call: Call, watch: Stopwatch) -> float | None:
 def _timing(
     found: Sequence[tuple[float, bool]], hidden: float, host: float, wall: float, kernels: float | None
 ) -> Timing:
-    times = [value for value, was in found if was or hidden < ENOUGH_HIDDEN]
+    exposed = _exposed(found)
+    times = [value for value, was in found if was or exposed]
     p10, p50, p90 = (percentile(times, fraction) for fraction in (0.1, 0.5, 0.9))
     return Timing(p10, p50, p90, len(found), host, wall, hidden, kernels)
 

@@ -1,8 +1,8 @@
 """A long running sum that few programs would compute is cut into slices, which run in parallel.
 
 A kernel of a running sum has a program for each row, or for a few columns, which goes through all that is
-summed.  Where a tensor has few rows or columns, most of the GPU is idle meanwhile: the places that tokens take
-at their experts (``one_hot(experts).cumsum(0)``) are 32768 steps of 64 columns.
+summed.  Where a tensor has few rows or columns, most of the GPU is idle meanwhile: the places that tokens
+take at their experts (``one_hot(experts).cumsum(0)``) are 32768 steps of 64 columns.
 
 Before::
 
@@ -15,8 +15,8 @@ After::
     before = cumsum(constant_pad_nd(totals[:-1], front=1), 0)  # of the slices in front of each
     y = (cumsum(slices, 1) + before[:, None]).view(32768, 64)
 
-What computes x fuses with both readers.  Sums are added up in another order, always the same one; floats of 16
-bits in float32.
+What computes x fuses with both readers.  Sums are added up in another order, always the same one; floats of
+16 bits in float32.
 
 It fires where a quarter of the multiprocessors or fewer would have a program, and these would go through 16
 blocks or more.

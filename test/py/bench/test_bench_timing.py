@@ -93,6 +93,21 @@ def test_samples_that_were_not_hidden_are_left_out_if_they_are_few():
     assert (found.samples, found.hidden, found.kernels) == (20, 0.9, None)
 
 
+@pytest.mark.parametrize(("samples", "late", "by_profile"), [(8, 1, False), (8, 2, True), (4, 1, True)])
+def test_one_late_sample_of_few_is_left_out(samples, late, by_profile, monkeypatch):
+    """A call that takes long would be timed once by the profiler, behind others that warm the card."""
+
+    class Disturbed(FakeWatch):
+        def sample(self, call, host):
+            self.order.append(host)
+            was_late = 2 < len(self.order) <= 2 + late
+            return (100.0 if was_late else 1.0), not was_late
+
+    monkeypatch.setattr(timing, "profile_kernels", lambda call, sync: SimpleNamespace(microseconds=7.0))
+    found = measure({"a": lambda: None}, Disturbed(), samples=samples)["a"]
+    assert found.device == (7.0 if by_profile else 1.0)
+
+
 def test_exposed_host_time_asks_the_profiler(monkeypatch):
     monkeypatch.setattr(timing, "profile_kernels", lambda call, sync: SimpleNamespace(microseconds=7.0))
     exposed = measure({"a": lambda: ("a", 100.0)}, FakeWatch(hidden=False), samples=3)["a"]
