@@ -100,6 +100,17 @@ def test_ends_that_decrease_or_pass_the_last_row(offs: list[int], level: str) ->
         compiled(x, given["w1"], torch.tensor(offs, dtype=torch.int32))
 
 
+@pytest.mark.parametrize("offs", [[300, 200, 350, 400], [100, 200, 300, 401], [-1, 200, 300, 400]], ids=str)
+@pytest.mark.parametrize("level", ["scheduled", "planned"])
+def test_ends_of_sums_that_decrease_or_pass_the_last_row(offs: list[int], level: str) -> None:
+    """Of the gradient of the matrices, which sums over the rows of a segment."""
+    given = drawn(400, 1, 4, 32, 48, seed=12)
+    g = torch.randn(400, 48, generator=torch.Generator().manual_seed(12)).to(torch.bfloat16)
+    compiled = Compiled(summed, {"products": "generated", "interpret_level": level})
+    with pytest.raises((IndexError, RuntimeError), match="the ends of segments decrease, or pass"):
+        compiled(given["x"], g, torch.tensor(offs, dtype=torch.int32))
+
+
 @pytest.mark.parametrize("products", ["generated", "library"])
 @pytest.mark.parametrize(
     ("offs", "message"),
