@@ -30,6 +30,7 @@ from .captured.softmax_sinks import spell_sinks
 from .captured.written_strides import keep_strides_of_updates
 from .captured.written_views import write_to_memory
 from .chunks.row_chunks import chunk_rows
+from .chunks.running_sums import slice_running_sums
 from .graph.collective_waits import wait_for_all
 from .graph.complex_pairs import compute_pairs
 from .graph.effect_tokens import drop_tokens
@@ -41,7 +42,6 @@ from .graph.gathers import sink_gathers
 from .graph.mutating_calls import write_calls_in_place
 from .graph.one_hot import sum_one_hots
 from .graph.repeats import repeat_elements
-from .graph.running_sums import slice_running_sums
 from .graph.scattered_sums import scatter_into_one_table
 from .graph.separate_waits import separate_waits
 from .joint.attention_gradients import recompute_scores

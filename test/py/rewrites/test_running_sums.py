@@ -6,7 +6,7 @@ from compiling import Compiled
 from torch.fx.experimental.proxy_tensor import make_fx
 
 from fuse_mlir.compiler.cost.devices import hardware_named
-from fuse_mlir.compiler.rewrites.graph.running_sums import slice_length, slice_running_sums
+from fuse_mlir.compiler.rewrites.chunks.running_sums import slice_length, slice_running_sums
 
 H200 = hardware_named("h200")
 
