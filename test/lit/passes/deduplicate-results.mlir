@@ -1,4 +1,6 @@
 // RUN: fuse-opt %s --pass-pipeline="builtin.module(deduplicate-results,eliminate-dead)" --split-input-file --verify-diagnostics | FileCheck %s
+// RUN: fuse-opt %s --pass-pipeline="builtin.module(deduplicate-results,eliminate-dead)" --split-input-file --verify-diagnostics --remarks=text 2>&1 >/dev/null | FileCheck %s --check-prefix=SAID
+// SAID: passed: deduplicate-results: one-place
 
 // A value that is written into an argument and beside it: the reader takes the argument's, through a view, too.
 // CHECK-LABEL: func.func @main

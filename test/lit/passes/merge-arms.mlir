@@ -1,5 +1,7 @@
 // RUN: fuse-opt %s --pass-pipeline="builtin.module(merge-arms)" --split-input-file --verify-diagnostics | FileCheck %s
 // RUN: fuse-opt %s --pass-pipeline="builtin.module(merge-arms,merge-arms)" --split-input-file --verify-diagnostics | FileCheck %s
+// RUN: fuse-opt %s --pass-pipeline="builtin.module(merge-arms)" --split-input-file --verify-diagnostics --remarks=text 2>&1 >/dev/null | FileCheck %s --check-prefix=SAID
+// SAID: passed: merge-arms: one-read
 
 // A rotary embedding reads the other half of each row: the two guarded reads are one of the row, d1 + 64 modulo 128, and
 // what follows on both arms is computed once; the sign stands on one arm only.

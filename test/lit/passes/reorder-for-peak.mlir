@@ -1,5 +1,7 @@
 // RUN: fuse-opt %s --pass-pipeline="builtin.module(reorder-for-peak)" --split-input-file --verify-diagnostics | FileCheck %s
 // RUN: fuse-opt %s --pass-pipeline="builtin.module(reorder-for-peak,reorder-for-peak)" --split-input-file --verify-diagnostics | FileCheck %s
+// RUN: fuse-opt %s --pass-pipeline="builtin.module(reorder-for-peak)" --split-input-file --verify-diagnostics --remarks=text 2>&1 >/dev/null | FileCheck %s --check-prefix=SAID
+// SAID: passed: reorder-for-peak: reordered
 
 // Each wide tensor is summed before the next one is made. What floats (a destination, a view) goes along.
 // CHECK-LABEL: func.func @main
