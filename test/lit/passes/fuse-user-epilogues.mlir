@@ -1,6 +1,8 @@
 // RUN: fuse-opt %s --pass-pipeline="builtin.module(fuse-user-epilogues)" --split-input-file | FileCheck %s
 // RUN: fuse-opt %s --pass-pipeline="builtin.module(fuse-user-epilogues{user-kernels=apart})" --split-input-file | FileCheck %s --check-prefix=APART
 // RUN: not fuse-opt %s --pass-pipeline="builtin.module(fuse-user-epilogues{hardware=abacus})" --split-input-file 2>&1 | FileCheck %s --check-prefix=BAD
+// RUN: fuse-opt %s --pass-pipeline="builtin.module(fuse-user-epilogues)" --split-input-file --remarks=text 2>&1 >/dev/null | FileCheck %s --check-prefix=SAID
+// SAID: passed: fuse-user-epilogues: cut: neg is cut where it stores what the user's kernel can compute
 // RUN: fuse-opt %s --pass-pipeline="builtin.module(plan-memory,fuse-user-epilogues)" --split-input-file | FileCheck %s --check-prefix=PLANNED
 
 // Must not fire: once memory is planned, no tensor is known to be empty, as it may be that of another one.

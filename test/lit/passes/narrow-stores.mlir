@@ -1,4 +1,6 @@
 // RUN: fuse-opt %s --pass-pipeline="builtin.module(narrow-stores)" --split-input-file --verify-diagnostics | FileCheck %s
+// RUN: fuse-opt %s --pass-pipeline="builtin.module(narrow-stores)" --split-input-file --verify-diagnostics --remarks=text 2>&1 >/dev/null | FileCheck %s --check-prefix=SAID
+// SAID: passed: narrow-stores: narrowed
 
 // Two rows of an argument are written; the others are neither read nor written.
 // CHECK-LABEL: func.func private @rows

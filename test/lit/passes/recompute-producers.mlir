@@ -1,6 +1,8 @@
 // RUN: fuse-opt %s --pass-pipeline="builtin.module(recompute-producers{hardware=h200})" --split-input-file --verify-diagnostics | FileCheck %s
 // RUN: fuse-opt %s --pass-pipeline="builtin.module(recompute-producers{hardware=h200},materialize-fusion,eliminate-dead)" --split-input-file --verify-diagnostics | FileCheck %s --check-prefix=MERGED
 // RUN: not fuse-opt %s --pass-pipeline="builtin.module(recompute-producers{hardware=abacus})" --split-input-file 2>&1 | FileCheck %s --check-prefix=BAD
+// RUN: fuse-opt %s --pass-pipeline="builtin.module(recompute-producers{hardware=h200})" --split-input-file --verify-diagnostics --remarks=text 2>&1 >/dev/null | FileCheck %s --check-prefix=SAID
+// SAID: passed: recompute-producers: recomputed
 
 // BAD: recompute-producers: unknown hardware 'abacus': expected one of a100,
 

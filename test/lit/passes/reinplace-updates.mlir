@@ -1,4 +1,6 @@
 // RUN: fuse-opt %s --pass-pipeline="builtin.module(reinplace-updates)" --split-input-file --verify-diagnostics | FileCheck %s
+// RUN: fuse-opt %s --pass-pipeline="builtin.module(reinplace-updates)" --split-input-file --verify-diagnostics --remarks=text 2>&1 >/dev/null | FileCheck %s --check-prefix=SAID
+// SAID: passed: reinplace-updates: updated
 
 // Two updates of a copy that is copied back: they update the argument, whose old value was read before.
 // CHECK-LABEL: func.func @main

@@ -1,5 +1,7 @@
 // RUN: fuse-opt %s --pass-pipeline="builtin.module(unroll-and-jam{hardware=generic:sm_count=1 least-loads=3 most-rows=4})" --split-input-file --verify-diagnostics | FileCheck %s
 // RUN: fuse-opt %s --pass-pipeline="builtin.module(unroll-and-jam{hardware=generic:sm_count=1 least-loads=4})" --split-input-file --verify-diagnostics | FileCheck %s --check-prefix=FEW
+// RUN: fuse-opt %s --pass-pipeline="builtin.module(unroll-and-jam{hardware=generic:sm_count=1 least-loads=3 most-rows=4})" --split-input-file --verify-diagnostics --remarks=text 2>&1 >/dev/null | FileCheck %s --check-prefix=SAID
+// SAID: passed: unroll-and-jam: jammed
 
 // Four rows are computed together, from six rows that are read once each.  What the first needs comes first.
 // CHECK-LABEL: func.func private @stencil

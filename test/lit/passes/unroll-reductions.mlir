@@ -1,6 +1,8 @@
 // RUN: fuse-opt %s --pass-pipeline="builtin.module(unroll-reductions)" --split-input-file --verify-diagnostics | FileCheck %s
 // RUN: fuse-opt %s --pass-pipeline="builtin.module(unroll-reductions{max-points=2})" --split-input-file --verify-diagnostics | FileCheck %s --check-prefix=TWO
 // RUN: fuse-opt %s --pass-pipeline="builtin.module(unroll-reductions{max-ops=2})" --split-input-file --verify-diagnostics | FileCheck %s --check-prefix=OPS
+// RUN: fuse-opt %s --pass-pipeline="builtin.module(unroll-reductions)" --split-input-file --verify-diagnostics --remarks=text 2>&1 >/dev/null | FileCheck %s --check-prefix=SAID
+// SAID: passed: unroll-reductions: unrolled
 
 // Four loads, joined in order of the last dim first; the kernel has one dim left.  The sum begins at 0.0, as
 // that of negative zeros is 0.0.

@@ -1,5 +1,7 @@
 // RUN: fuse-opt %s --pass-pipeline="builtin.module(unroll-rows)" --split-input-file --verify-diagnostics | FileCheck %s
 // RUN: fuse-opt %s --pass-pipeline="builtin.module(unroll-rows{max-points=1})" --split-input-file --verify-diagnostics | FileCheck %s --check-prefix=ONE
+// RUN: fuse-opt %s --pass-pipeline="builtin.module(unroll-rows)" --split-input-file --verify-diagnostics --remarks=text 2>&1 >/dev/null | FileCheck %s --check-prefix=SAID
+// SAID: passed: unroll-rows: unrolled
 
 // Two rows share what is read of the weights; each is stored where it was.
 // CHECK-LABEL: func.func private @rows

@@ -285,8 +285,23 @@ def test_scans_are_left_alone_with_a_reason() -> None:
 %c = "fuse.scan"(%v) {kind = "sum", over = "d1", reverse = false} : (f32) -> f32
 fold max c[d1] -> s : f32
 store s -> o[d0]"""
+    assert remarked(pair(2, 65536, body, None, {"o": tensor(2)})) == [("missed", "scan")]
+
+
+def test_reductions_that_cross_each_other_are_left_alone_with_a_reason() -> None:
+    body = """load x[d0, d1, d2] -> v
+fold sum v[d1, d2] -> s : f32
+store s -> o[d0]
+fold max v[d2] -> m : f32
+store m -> a[d0, d1]"""
+    dims = {"d0": "2", "d1": "4", "d2": "65536"}
+    case = Case(dims, {"x": tensor(2, 4, 65536)}, {"o": tensor(2), "a": tensor(2, 4)}, body)
+    assert remarked(case) == [("missed", "overlap")]
+
+
+def remarked(case: Case) -> list[tuple[str, str]]:
     with make_context(), ir.Location.unknown():
-        module = ir.Module.parse(pair(2, 65536, body, None, {"o": tensor(2)}).text())
+        module = ir.Module.parse(case.text())
         remarks = Remarks()
         SplitReductions().run(module, remarks)
-    assert [(r.kind, r.rule) for r in remarks.items] == [("missed", "scan")]
+    return [(r.kind, r.rule) for r in remarks.items]

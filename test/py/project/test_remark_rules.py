@@ -14,6 +14,9 @@ from pathlib import Path
 from repository import LIT, ROOT
 
 NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
+#: How a remark is printed, and how a test of one gives its rule.
+REMARK = re.compile(r"(?:passed|missed|analysis): [a-z0-9-]+: ([a-z0-9-]+)")
+QUOTED = re.compile(r"[\"']([a-z0-9-]+)[\"']")
 #: Functions with a parameter ``rule`` whose calls are of a common name: only those of remarks count.
 COMMON = {"add": "remarks", "check": "remarks", "lower": "remarks"}
 
@@ -85,10 +88,9 @@ def test_every_rule_is_seen() -> None:
     found = rules([t for name in ("passes", "compiler") for t in texts(ROOT / name, ".py")])
     assert len(found) > 100
     here = Path(__file__).read_text(encoding="utf-8")
-    lit = "\n".join(texts(LIT, ".mlir", ".py"))
-    tests = "\n".join(t for t in texts(ROOT / "test" / "py", ".py") if t != here)
-    seen = set(re.findall(r"(?<![\w-])[a-z0-9]+(?:-[a-z0-9]+)*(?![\w-])", lit))
-    seen |= set(re.findall(r"[\"' ]([a-z0-9]+(?:-[a-z0-9]+)*)(?=[\"' \\])", tests))
+    seen = {rule for t in texts(LIT, ".mlir") for rule in REMARK.findall(t)}
+    tests = (t for t in texts(ROOT / "test" / "py", ".py") if t != here)
+    seen |= {rule for t in tests for rule in (*QUOTED.findall(t), *REMARK.findall(t))}
     assert not found - seen, "rules that no test names"
 
 
