@@ -126,6 +126,7 @@ TESTS = {
         "test_a_small_table_is_left",
     ),
     "scattered-sums": RewriteTests("rewrites/test_scattered_sums.py", "test_fires", "test_does_not_fire"),
+    "wide-sums": RewriteTests("rewrites/test_wide_sums.py", "test_fires", "test_does_not_fire"),
     "flex-attention": RewriteTests(
         "rewrites/test_flex_attention.py", "test_inductor_gets_the_op_alone", "test_left_alone"
     ),

@@ -44,6 +44,7 @@ from .graph.one_hot import sum_one_hots
 from .graph.repeats import repeat_elements
 from .graph.scattered_sums import scatter_into_one_table
 from .graph.separate_waits import separate_waits
+from .graph.wide_sums import add_in_float32
 from .joint.attention_gradients import recompute_scores
 from .joint.compared_extremes import compare_what_is_saved
 from .joint.equal_nodes import merge_equal_nodes
@@ -200,6 +201,7 @@ GRAPH = Stage(
         Step(repeat_elements, Switch.ALWAYS, "in inference there is no joint graph"),
         Step(sink_gathers, Switch.ALWAYS, "in inference there is no joint graph"),
         Step(sum_one_hots, Switch.ALWAYS, "the gradient of cross-entropy"),
+        Step(add_in_float32, Switch.ALWAYS, "the next knows sums in float32 that are rounded"),
         Step(compact_embedding_gradients, Switch.ALWAYS, "while the table and its rounding are two ops"),
         Step(slice_running_sums, Switch.ALWAYS, "no rewrite before makes running sums"),
         Step(scatter_into_one_table, Switch.ALWAYS, "last: the rewrites before know tables of zeros"),
