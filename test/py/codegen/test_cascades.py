@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 import torch
 from compiling import Compiled, check
+from draws import drawn
 from torch import Tensor
 
 from fuse_mlir.compiler.analysis.contraction.looped import LoopedBlocks
@@ -47,12 +48,12 @@ def gated_sigmoid(q: Tensor, k: Tensor, v: Tensor, gate: Tensor) -> Tensor:
     return torch.sigmoid(scores(q, k[:, :1]) - 4) @ v[:, :1] * gate
 
 
-def drawn(*sizes: int) -> Tensor:
-    return torch.randn(*sizes, generator=torch.Generator().manual_seed(sum(sizes))).to(torch.bfloat16)
-
-
 def factors(rows: int = ROWS, keys: int = KEYS, summed: int = 40, made: int = 24) -> list[Tensor]:
-    return [drawn(2, HEADS, rows, summed), drawn(2, HEADS, keys, summed), drawn(2, HEADS, keys, made)]
+    return [
+        drawn(2, HEADS, rows, summed),
+        drawn(2, HEADS, keys, summed, of=1),
+        drawn(2, HEADS, keys, made, of=2),
+    ]
 
 
 def refusals(graph: CompiledGraph) -> list[tuple[str, str]]:
@@ -195,7 +196,9 @@ def test_scores_that_are_the_sum_of_two_products() -> None:
         return (s * 48**-0.5).softmax(-1) @ v
 
     q, k, v = factors(summed=32)
-    assert_derived(check(split, q, k, drawn(2, HEADS, ROWS, 16), drawn(2, 1, KEYS, 16), v, **FORCED))
+    assert_derived(
+        check(split, q, k, drawn(2, HEADS, ROWS, 16, of=3), drawn(2, 1, KEYS, 16, of=4), v, **FORCED)
+    )
 
 
 def one_query(q: Tensor, k: Tensor, v: Tensor, lengths: Tensor) -> Tensor:
@@ -238,7 +241,7 @@ def pages(q: Tensor, k: Tensor, v: Tensor, table: Tensor, lengths: Tensor) -> Te
 def test_pages_of_a_cache_are_read_as_they_lie(monkeypatch: pytest.MonkeyPatch) -> None:
     """A page behind the end is not read.  A number that is no page's is an error, as it is in eager."""
     monkeypatch.setattr(held_rules, "looped_blocks", lambda *_: LoopedBlocks(16, 16, 4, 1))
-    k, v = (drawn(35, 24, 2, n) for n in (32, 16))
+    k, v = (drawn(35, 24, 2, n, of=n) for n in (32, 16))
     table = torch.randperm(35, generator=torch.Generator().manual_seed(0))[:34].view(2, 17)
     args = [drawn(2, 4, 1, 32), k, v, table, torch.tensor([300, 23])]
     compiled = Compiled(pages, FORCED)
@@ -258,7 +261,7 @@ def test_pages_of_a_cache_are_read_as_they_lie(monkeypatch: pytest.MonkeyPatch) 
 
 def test_bad_masks_tables_and_lengths_are_errors() -> None:
     """Those of eager where shapes and types say it, and an assertion of the line where numbers do."""
-    k, v = drawn(5, 8, 2, 16), drawn(5, 8, 2, 16)
+    k, v = drawn(5, 8, 2, 16), drawn(5, 8, 2, 16, of=1)
     table, lengths = torch.zeros(2, 2), torch.tensor([4, 17])
 
     def asserted(q: Tensor, k: Tensor, v: Tensor, lengths: Tensor) -> Tensor:
@@ -289,8 +292,8 @@ def guesses(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
     return torch.where((j <= i) & (i - j < 200), s, -math.inf).softmax(-1) @ v
 
 
-def bytes_of(*sizes: int) -> Tensor:
-    return (30 * drawn(*sizes)).to(torch.int8)
+def bytes_of(*sizes: int, of: int) -> Tensor:
+    return (30 * drawn(*sizes, of=of)).to(torch.int8)
 
 
 #: A few queries and 500 keys: of a sequence of no key, of slices of which all keys are hidden.
@@ -300,8 +303,8 @@ DECODING: dict[str, tuple[Callable[..., Tensor], list[Tensor]]] = {
         quantised_cache,
         [
             drawn(2, HEADS, 3, 32),
-            *(bytes_of(2, 2, 500, 32) for _ in range(2)),
-            *(drawn(2, 2, 500, 1).abs() / 30 for _ in range(2)),
+            *(bytes_of(2, 2, 500, 32, of=n) for n in (1, 2)),
+            *(drawn(2, 2, 500, 1, of=n).abs() / 30 for n in range(2)),
         ],
     ),
     "guesses": (guesses, factors(5, 521, 32, 16)),
@@ -409,7 +412,7 @@ def test_a_window_of_rows_that_share_keys_leaves_blocks_out(monkeypatch: pytest.
         s = torch.where((i >= j) & (i - j < 24), s, -math.inf)
         return torch.einsum("hmqk,khd->qhmd", s.softmax(-1), v)
 
-    q, k, v = drawn(70, 2, 4, 16), drawn(70, 2, 16), drawn(70, 2, 16)
+    q, k, v = drawn(70, 2, 4, 16), drawn(70, 2, 16), drawn(70, 2, 16, of=1)
     compiled = check(window, q, k, v, **FORCED)
     assert_derived(compiled)
     v[64:] = math.nan

@@ -8,6 +8,7 @@ from collections.abc import Callable
 import pytest
 import torch
 from compiling import Compiled, check
+from draws import drawn
 from torch import Tensor
 
 import fuse_mlir
@@ -17,9 +18,8 @@ pytestmark = [pytest.mark.gpu, pytest.mark.usefixtures("fresh_dynamo")]
 FORCED = {"products": "generated", "attention": False}
 
 
-def drawn(*sizes: int) -> Tensor:
-    draw = torch.Generator("cuda").manual_seed(sum(sizes))
-    return torch.randn(*sizes, generator=draw, device="cuda").to(torch.bfloat16)
+def on_gpu(*sizes: int, of: int = 0) -> Tensor:
+    return drawn(*sizes, of=of).cuda()
 
 
 def scores(q: Tensor, k: Tensor) -> Tensor:
@@ -63,7 +63,7 @@ def sinks(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
 @pytest.mark.parametrize(("length", "heads"), [(1024, (128, 128)), (1000, (64, 128)), (777, (96, 40))])
 def test_keys_go_by_in_blocks(function: Callable[..., Tensor], length: int, heads: tuple[int, int]) -> None:
     summed, made = heads
-    q, k, v = (drawn(2, 4, length, n) for n in (summed, summed, made))
+    q, k, v = (on_gpu(2, 4, length, n, of=of) for of, n in enumerate((summed, summed, made)))
     [graph] = check(function, q, k, v, **FORCED).graphs
     assert "columns-in-a-loop" in {r.rule for r in graph.remarks.items}
 
@@ -87,11 +87,11 @@ def test_gradients(
     keys and of values, where these are as wide and registers hold a block of both.
     """
     summed, made = heads
-    args = [drawn(2, 4, length, n).requires_grad_() for n in (summed, summed, made)]
+    args = [on_gpu(2, 4, length, n, of=of).requires_grad_() for of, n in enumerate((summed, summed, made))]
 
     def gradients(f: Callable[..., Tensor], dtype: torch.dtype = torch.bfloat16) -> list[Tensor]:
         some = [x.detach().to(dtype).requires_grad_() for x in args]
-        return [*torch.autograd.grad(f(*some), some, drawn(2, 4, length, made).to(dtype))]
+        return [*torch.autograd.grad(f(*some), some, on_gpu(2, 4, length, made, of=3).to(dtype))]
 
     compiled = Compiled(function, FORCED)
     found, again = gradients(compiled), gradients(compiled)
@@ -112,7 +112,7 @@ def capped(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
 @pytest.mark.parametrize("function", [capped, sigmoid], ids=lambda f: f.__name__)
 def test_a_pair_of_products_is_one_kernel_where_it_pays(function: Callable[..., Tensor]) -> None:
     """No option asks for it: the estimate of the pair beside those of the calls does."""
-    q, k, v = (drawn(2, 8, 1536, 128) for _ in range(3))
+    q, k, v = (on_gpu(2, 8, 1536, 128, of=n) for n in range(3))
     [graph] = check(function, q, k, v).graphs
     assert ("cascade", "derive-cascades") in {(r.rule, r.pass_name) for r in graph.remarks.items}
     assert graph.externs == 0
@@ -130,8 +130,11 @@ def cache_in_bytes(q: Tensor, k: Tensor, v: Tensor, scales: Tensor) -> Tensor:
 @pytest.mark.parametrize("queries", [1, 5])
 def test_decoding_reads_the_cache_as_it_lies(queries: int) -> None:
     """No option asks for it; heads that share keys are rows of one tile, and keys are split."""
-    q, k, v = drawn(2, 16, queries, 128), drawn(2, 4, 8192, 128), drawn(2, 4, 8192, 128)
-    for function, args in ((shared_heads, (q, k, v)), (cache_in_bytes, (q, k, v, drawn(8192, 1).abs() / 30))):
+    q, k, v = on_gpu(2, 16, queries, 128), on_gpu(2, 4, 8192, 128, of=1), on_gpu(2, 4, 8192, 128, of=2)
+    for function, args in (
+        (shared_heads, (q, k, v)),
+        (cache_in_bytes, (q, k, v, on_gpu(8192, 1).abs() / 30)),
+    ):
         [graph] = check(function, *args).graphs
         rules = {(r.pass_name, r.rule) for r in graph.remarks.items}
         assert {("derive-cascades", "cascade"), ("split-reductions", "split")} <= rules
@@ -151,8 +154,8 @@ def of_pages(q: Tensor, k: Tensor, v: Tensor, lengths: Tensor, table: Tensor) ->
 @pytest.mark.parametrize("lengths", [(1, 8192), (8191, 70), (0, 4000)])
 def test_decoding_reads_as_many_keys_as_there_are(lengths: tuple[int, int]) -> None:
     """Of sequences that lie together, and of pages: pages behind the end may hold anything."""
-    q, n = drawn(2, 16, 1, 128), torch.tensor(lengths, device="cuda")
-    k, v = drawn(2, 4, 8192, 128), drawn(2, 4, 8192, 64)
+    q, n = on_gpu(2, 16, 1, 128), torch.tensor(lengths, device="cuda")
+    k, v = on_gpu(2, 4, 8192, 128, of=1), on_gpu(2, 4, 8192, 64, of=2)
     table = torch.randperm(256, device="cuda").view(2, 128)
     pages = [
         x.transpose(1, 2).unflatten(1, (128, 64)).flatten(0, 1)[table.flatten().argsort()] for x in (k, v)
@@ -170,7 +173,7 @@ def test_decoding_reads_as_many_keys_as_there_are(lengths: tuple[int, int]) -> N
 
 
 def test_a_softmax_of_symbolic_lengths() -> None:
-    q, k, v = (drawn(2, 8, 1536, 128) for _ in range(3))
+    q, k, v = (on_gpu(2, 8, 1536, 128, of=n) for n in range(3))
     for tensor in (q, k, v):
         torch._dynamo.mark_dynamic(tensor, 2)
     compiled = Compiled(capped, dynamic=None)

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import Literal
 
 import torch
+from draws import drawn
 from torch import Tensor
 
 from fuse_mlir.compiler.base.dataclass import dataclass
@@ -64,14 +65,10 @@ class Variant:
         shared = sizes.heads // self.sharing
         return [
             drawn(sizes.batch, sizes.heads, sizes.rows, self.summed),
-            drawn(sizes.batch, shared, sizes.keys, self.summed),
-            drawn(sizes.batch, shared, sizes.keys, self.made),
+            drawn(sizes.batch, shared, sizes.keys, self.summed, of=1),
+            drawn(sizes.batch, shared, sizes.keys, self.made, of=2),
             *self.beside(sizes),
         ]
-
-
-def drawn(*sizes: int) -> Tensor:
-    return torch.randn(*sizes, generator=torch.Generator().manual_seed(sum(sizes))).to(torch.bfloat16)
 
 
 def counted(upper: int, *sizes: int) -> Tensor:
@@ -259,8 +256,8 @@ def in_bytes(hide: Hide, q: Tensor, k: Tensor, v: Tensor, *cache: Tensor) -> Ten
 def cache_of(dtype: torch.dtype, shared_heads: int = 2) -> Callable[[Sizes], list[Tensor]]:
     def made(sizes: Sizes) -> list[Tensor]:
         heads = sizes.batch, shared_heads, sizes.keys
-        numbers = [(30 * drawn(*heads, n)).to(torch.float32).to(dtype) for n in (32, 16)]
-        return [*numbers, *(drawn(*heads, n).abs() / 30 for n in (1, 1))]
+        numbers = [(30 * drawn(*heads, n, of=n)).to(torch.float32).to(dtype) for n in (32, 16)]
+        return [*numbers, *(drawn(*heads, 1, of=n).abs() / 30 for n in (1, 2))]
 
     return made
 
@@ -278,6 +275,14 @@ def _at_rows_and_keys(*heads: int, dtype: torch.dtype = torch.bfloat16) -> Calla
 
 def _mask(sizes: Sizes) -> list[Tensor]:
     return [counted(4, sizes.rows, sizes.keys) > 0]
+
+
+def _other_factors(sizes: Sizes) -> list[Tensor]:
+    """Of a second product of scores, whose keys all heads share."""
+    return [
+        drawn(sizes.batch, sizes.heads, sizes.rows, 16, of=3),
+        drawn(sizes.batch, 1, sizes.keys, 16, of=4),
+    ]
 
 
 #: Name -> variant.
@@ -313,17 +318,12 @@ VARIANTS: dict[str, Variant] = {
     "heads of 16 and 40": Variant(soft_cap, summed=16, made=40),
     "heads of 256": Variant(soft_cap, summed=256, made=256),
     "heads of 24 and 8": Variant(soft_cap, summed=24, made=8),
-    "two products": Variant(
-        two_products, lambda s: [drawn(s.batch, s.heads, s.rows, 16), drawn(s.batch, 1, s.keys, 16)],
-        kernels=0,
-    ),
-    "two parts": Variant(
-        concatenated, lambda s: [drawn(s.batch, s.heads, s.rows, 16), drawn(s.batch, 1, s.keys, 16)]
-    ),
+    "two products": Variant(two_products, _other_factors, kernels=0),
+    "two parts": Variant(concatenated, _other_factors),
     "norm and rotary embedding": Variant(
-        normed_and_turned, lambda s: [drawn(n, 32) for n in (s.rows, s.keys)]
+        normed_and_turned, lambda s: [drawn(n, 32, of=n) for n in (s.rows, s.keys)]
     ),
-    "gate": Variant(gated, lambda s: [drawn(s.batch, s.heads, s.rows, 16)]),
+    "gate": Variant(gated, lambda s: [drawn(s.batch, s.heads, s.rows, 16, of=3)]),
     "of a logarithm": Variant(logarithms, kernels=0),
     "safe softmax": Variant(safe, rule="whole-row", kernels=0),
     "talking heads": Variant(talking_heads, lambda s: [drawn(s.heads, s.heads)], rule="form", kernels=0),

@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 import torch
 from compiling import Compiled
+from draws import drawn
 from told import Told
 from torch import Tensor
 from torch._subclasses.fake_tensor import FakeTensorMode
@@ -73,17 +74,13 @@ def captured(
     return gm
 
 
-def drawn(*sizes: int) -> Tensor:
-    return torch.randn(*sizes, generator=torch.Generator().manual_seed(sum(sizes))).to(torch.bfloat16)
-
-
 @pytest.mark.parametrize("function", [masked, scaled])
 @pytest.mark.parametrize("of_mask", [torch.bool, torch.bfloat16, torch.float32])
 def test_it_computes_what_the_call_does(function: Any, of_mask: torch.dtype) -> None:
     """Of a row that sees no key, too."""
     gm = captured(function, of_mask=of_mask)
     assert spell_calls(gm) == 1
-    q, k, v = drawn(2, 8, 80, 64), drawn(2, 2, 2048, 64), drawn(2, 2, 2048, 64)
+    q, k, v = drawn(2, 8, 80, 64), drawn(2, 2, 2048, 64, of=1), drawn(2, 2, 2048, 64, of=2)
     mask = torch.rand(2, 1, 80, 2048) < 0.5
     mask[:, :, 7] = False
     if of_mask != torch.bool:
@@ -160,6 +157,11 @@ def test_other_gpus_and_options_keep_the_call(monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_a_mask_that_does_not_broadcast_is_an_error() -> None:
-    args = [drawn(2, 8, 80, 16), drawn(2, 2, 300, 16), drawn(2, 2, 300, 16), torch.ones(3, 80, 300).bool()]
+    args = [
+        drawn(2, 8, 80, 16),
+        drawn(2, 2, 300, 16, of=1),
+        drawn(2, 2, 300, 16, of=2),
+        torch.ones(3, 80, 300).bool(),
+    ]
     with pytest.raises(Exception, match=r"(?i)expand|broadcast|match"):
         Compiled(masked)(*args)

@@ -7,6 +7,7 @@ import pytest
 import torch
 from attention_forms import scores
 from compiling import Compiled
+from draws import drawn
 from torch import Tensor
 
 from fuse_mlir.compiler.analysis.contraction.looped import LoopedBlocks
@@ -16,10 +17,6 @@ FORCED = {"products": "generated", "attention": False, "interpret_level": "tiled
 ROWS, HEADS, SUMMED, MADE = 40, 2, 16, 24
 #: The document of each token, and of the token behind it.
 DOCUMENTS, LATER_DOCUMENTS = torch.arange(48) // 7, torch.arange(1, 49) // 7
-
-
-def drawn(*sizes: int) -> Tensor:
-    return torch.randn(*sizes, generator=torch.Generator().manual_seed(sum(sizes))).to(torch.bfloat16)
 
 
 def positions(s: Tensor) -> tuple[Tensor, Tensor]:
@@ -60,14 +57,14 @@ def other_documents(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
 
 def operands(rows: int = ROWS, keys: int = ROWS, summed: int = SUMMED, made: int = MADE) -> list[Tensor]:
     sizes = ((rows, summed), (keys, summed), (keys, made))
-    return [drawn(1, HEADS, *size).requires_grad_() for size in sizes]
+    return [drawn(1, HEADS, *size, of=n).requires_grad_() for n, size in enumerate(sizes)]
 
 
 def gradients(function: Callable[..., Tensor], args: list[Tensor], dtype: torch.dtype) -> list[Tensor]:
     """The result and its gradients, of a loss whose gradient differs from row to row."""
     args = [x.detach().to(dtype).requires_grad_() for x in args]
     result = function(*args)
-    return [result.detach(), *torch.autograd.grad(result, args, drawn(*result.shape).to(dtype))]
+    return [result.detach(), *torch.autograd.grad(result, args, drawn(*result.shape, of=3).to(dtype))]
 
 
 def derived(compiled: Compiled) -> list[list[str]]:
@@ -123,7 +120,7 @@ def test_blocks_that_no_row_admits_are_not_computed(
         args[1][:, :, 32:] = math.nan
     found, eager = (gradients(f, args, torch.bfloat16) for f in (compiled, function))
     assert found[1][:, :, :32].isfinite().all() and eager[1].isnan().all()
-    args, seeds = operands(48, 48), drawn(1, HEADS, 48, MADE)
+    args, seeds = operands(48, 48), drawn(1, HEADS, 48, MADE, of=3)
     seeds[:, :, :16] = math.nan
     found = torch.autograd.grad(compiled(*args), args, seeds)
     assert all(x[:, :, :16].isnan().all() and x[:, :, 16:].isfinite().all() for x in found)
@@ -171,7 +168,7 @@ def test_a_gradient_is_scaled_in_front_of_the_kernels(small_blocks: None) -> Non
 
     compiled = Compiled(weighed, FORCED)
     args = operands(256, 256)
-    torch.autograd.grad(compiled(*args, drawn(1, HEADS, 256, MADE)), args)
+    torch.autograd.grad(compiled(*args, drawn(1, HEADS, 256, MADE, of=3)), args)
     kernels = str(compiled.graphs[1].module).split("func.func private @")[1:]
     assert [text.partition("(")[0] for text in kernels if "tt.dot" not in text] == ["mul_2"]
 

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 import torch
 from compiling import Compiled
+from draws import drawn
 from torch import Tensor
 from torch.nn.attention import flex_attention as flex
 from torch.nn.attention.flex_attention import create_block_mask, flex_attention
@@ -41,22 +42,18 @@ def on_a_cpu(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(flex, "_validate_device", lambda *_: None)
 
 
-def drawn(*sizes: int) -> Tensor:
-    return torch.randn(*sizes, generator=torch.Generator().manual_seed(sum(sizes))).to(torch.bfloat16)
-
-
 def factors() -> list[Tensor]:
     """Two heads of q share one of k and v."""
-    return [drawn(2, HEADS, SIZE, 32), drawn(2, 2, SIZE, 32), drawn(2, 2, SIZE, 16)]
+    return [drawn(2, HEADS, SIZE, 32), drawn(2, 2, SIZE, 32, of=1), drawn(2, 2, SIZE, 16, of=2)]
 
 
 def gradients(function: Callable[..., Any], args: list[Tensor], dtype: torch.dtype) -> list[Tensor]:
     """Of a function that returns its result and a logarithm for each row, each times numbers given."""
     args = [a.detach().to(dtype).requires_grad_() for a in args]
     out, logarithm = function(*args)
-    total = (out * drawn(*out.shape).to(dtype)).sum()
+    total = (out * drawn(*out.shape, of=3).to(dtype)).sum()
     admitted = logarithm.where(logarithm.isfinite(), 0)
-    total = total + (admitted * drawn(*logarithm.shape)).sum()
+    total = total + (admitted * drawn(*logarithm.shape, of=4)).sum()
     return list(torch.autograd.grad(total, args))
 
 
@@ -140,7 +137,7 @@ def test_gradients_of_captured_tensors(learned: bool) -> None:
         args = [a.detach().to(dtype).requires_grad_() for a in factors()]
         given = bias.clone().requires_grad_(learned)
         out, _ = function(*args, given)
-        seeds = drawn(*out.shape).to(dtype)
+        seeds = drawn(*out.shape, of=3).to(dtype)
         return list(torch.autograd.grad((out * seeds).sum(), [*args, given] if learned else args))
 
     compiled = Compiled(attend, FORCED)

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 import torch
 from compiling import Compiled
+from draws import drawn
 from made_up_gpu import made_up_gpu
 from torch import Tensor
 from torch.nn.attention.flex_attention import BlockMask, create_block_mask, flex_attention
@@ -43,13 +44,13 @@ FORMS: dict[str, tuple[Function | None, Function | None]] = {
 }
 
 
-def drawn(*sizes: int) -> Tensor:
-    return torch.randn(*sizes, generator=torch.Generator().manual_seed(sum(sizes))).to(torch.bfloat16)
-
-
 def factors(rows: int = SIZE, keys: int = SIZE) -> list[Tensor]:
     """Two heads of q share one of k and v; the heads of q lie together in memory."""
-    return [drawn(2, rows, HEADS, 32).transpose(1, 2), drawn(2, 2, keys, 32), drawn(2, 2, keys, 16)]
+    return [
+        drawn(2, rows, HEADS, 32).transpose(1, 2),
+        drawn(2, 2, keys, 32, of=1),
+        drawn(2, 2, keys, 16, of=2),
+    ]
 
 
 def blocks_of(mask: Function | None, batch: int | None = None) -> BlockMask | None:
@@ -99,8 +100,8 @@ def test_it_fuses_with_what_is_around_it() -> None:
 
     args = [
         drawn(2, HEADS, 60, 32),
-        drawn(2, HEADS, 90, 32),
-        drawn(2, HEADS, 90, 16),
+        drawn(2, HEADS, 90, 32, of=1),
+        drawn(2, HEADS, 90, 16, of=2),
         drawn(2, HEADS, 60, 16),
     ]
     compiled = Compiled(attend, FORCED)
@@ -114,7 +115,7 @@ def test_keys_are_read_as_they_lie() -> None:
     def attend(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
         return flex_attention(q, k.clone(), v)
 
-    args = [drawn(2, HEADS, 512, 32) for _ in range(3)]
+    args = [drawn(2, HEADS, 512, 32, of=n) for n in range(3)]
     compiled = Compiled(attend, FORCED)
     assert_near(compiled(*args), attend(*args), attend(*(t.double() for t in args)))
     assert [(g.launches_after, g.externs) for g in compiled.graphs] == [(1, 0)]
@@ -126,7 +127,7 @@ def test_keys_of_one_batch_are_those_of_all() -> None:
     def attend(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
         return flex_attention(q, k, v, block_mask=blocks)
 
-    args = [drawn(n, HEADS, SIZE, 16) for n in (3, 1, 1)]
+    args = [drawn(n, HEADS, SIZE, 16, of=of) for of, n in enumerate((3, 1, 1))]
     compiled = Compiled(attend, FORCED)
     assert_near(compiled(*args), attend(*args), attend(*(t.double() for t in args)))
     assert rules(compiled) == ["cascade"]
@@ -158,7 +159,7 @@ def test_sizes_that_are_symbols() -> None:
 
     compiled = Compiled(attend, FORCED, dynamic=True)
     for size in (130, 33, 257):
-        args = [drawn(2, HEADS, size, 32) for _ in range(3)]
+        args = [drawn(2, HEADS, size, 32, of=n) for n in range(3)]
         assert_near(compiled(*args), attend(*args), attend(*(t.double() for t in args)))
     assert len(compiled.graphs) == 1 and rules(compiled) == ["cascade"]
 
@@ -193,7 +194,7 @@ def test_by_default_where_it_takes_less_time(
 
     with made_up_gpu():
         compiled = Compiled(attend, {"flex_attention": "auto", "cache": False})
-        compiled(drawn(2, HEADS, rows, head), *(drawn(2, HEADS, keys, head) for _ in range(2)))
+        compiled(drawn(2, HEADS, rows, head), *(drawn(2, HEADS, keys, head, of=n) for n in (1, 2)))
     assert spelled(compiled) == fires
 
 
@@ -206,7 +207,7 @@ def test_tables_alone_mask_nothing_in_eager_mode() -> None:
     def attend(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
         return flex_attention(q, k, v, block_mask=blocks)
 
-    args = [drawn(2, HEADS, 160, 16) for _ in range(3)]
+    args = [drawn(2, HEADS, 160, 16, of=n) for n in range(3)]
     compiled = Compiled(attend, FORCED)
     torch.testing.assert_close(compiled(*args), attend(*args))
     assert ["only the tables of its blocks mask scores" in r.message for r in said(compiled)] == [True]
