@@ -31,8 +31,8 @@ from .captured.written_strides import keep_strides_of_updates
 from .captured.written_views import write_to_memory
 from .chunks.row_chunks import chunk_rows
 from .chunks.running_sums import slice_running_sums
+from .complex.complex_pairs import compute_pairs
 from .graph.collective_waits import wait_for_all
-from .graph.complex_pairs import compute_pairs
 from .graph.effect_tokens import drop_tokens
 from .graph.embedding_gradients import compact_embedding_gradients
 from .graph.flex_attention import compile_flex_attention

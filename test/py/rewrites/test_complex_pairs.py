@@ -21,7 +21,7 @@ from torch.fx.experimental.proxy_tensor import make_fx
 from torch.nn import functional as F
 
 from fuse_mlir.compiler.frontend.autograd.decompositions import decomposition_table
-from fuse_mlir.compiler.rewrites.graph.complex_pairs import compute_pairs
+from fuse_mlir.compiler.rewrites.complex.complex_pairs import compute_pairs
 
 aten = torch.ops.aten
 pytestmark = pytest.mark.usefixtures("fresh_dynamo")
