@@ -78,7 +78,9 @@ def chain_of(graph: GroupGraph, last: int) -> tuple[int, ...] | NotOnline | None
 
 def _scores(graph: GroupGraph, made_by: Mapping[int, int], last: int) -> tuple[set[int], set[int]]:
     """The calls in front of a product down to other products, and those products.  Where both factors lead to
-    some, as of values that are projected, they are those of the larger factor: it has rows and columns.
+    some, as of values that are projected, they are those of the larger factor: it has rows and columns.  Of
+    these, what has as many elements as the factor is what it is made of, if anything has: a product that a
+    number for each row comes from, as the gradient's of a projection, or a bias for all of a batch, is not.
     """
     found = []
     for factor in graph.deps.nodes[last].reads:
@@ -96,8 +98,13 @@ def _scores(graph: GroupGraph, made_by: Mapping[int, int], last: int) -> tuple[s
             found.append((graph.sizes.estimate(graph.types[factor].spec.numel), before, firsts))
     if not found:
         return {last}, set()
-    _, before, firsts = max(found, key=lambda side: side[0])
-    return before, firsts
+    size, before, firsts = max(found, key=lambda side: side[0])
+    return before, {n for n in firsts if size_of(graph, n) == size} or firsts
+
+
+def size_of(graph: GroupGraph, node: int) -> int:
+    """How many elements the largest result of a call has, by the hints of symbols."""
+    return max(graph.sizes.estimate(graph.types[r].spec.numel) for r in graph.deps.nodes[node].results)
 
 
 def _readers(graph: GroupGraph, chain: set[int], last: int) -> set[int]:

@@ -29,7 +29,7 @@ from ..kernels.combine_reductions import combine_softmax
 from ..kernels.keep_float32 import widen
 from ..pass_base import AnalysisPass, Numerics, hardware_of
 from .cascade_copies import joined, own_calls, reader_of_scores, scores_read_outside
-from .cascades import NotOnline, chain_of, derive, give_rows
+from .cascades import NotOnline, chain_of, derive, give_rows, product_of, size_of
 
 #: The name of a kernel that is made to see whether a chain runs on line.
 _TRIAL = "cascade"
@@ -69,11 +69,11 @@ class DeriveCascades(AnalysisPass):
     Does not fire where a whole row is needed first (rule ``whole-row``: the remark names the reduction),
     where scores or probabilities are stored or read elsewhere (``stored``), where more than a softmax is
     multiplied, such as the mask of a dropout (``weights``), on types that tensor cores do not multiply
-    (``types``), where more than two products are summed (``products``), where one of its products is in the
-    chain in front of it (``taken``), where another call must run between (``cycle``), where no block fits
-    (``blocks``) or none left enough registers (``spilled``), of so few rows without a softmax that
-    ``expand-dots`` multiplies and sums them (``few``), and where a program holds all columns (``held``), as
-    in a narrow chain of two matrices.
+    (``types``), where more than two products are summed (``products``), where a chain of larger scores has
+    one of its products (``taken``), where more than 48 calls are between (``size``), where another call must
+    run between (``cycle``), where no block fits (``blocks``) or none left enough registers (``spilled``), of
+    so few rows without a softmax that ``expand-dots`` multiplies and sums them (``few``), and where a program
+    holds all columns (``held``), as in a narrow chain of two matrices.
 
     ``products``: who computes products, as of ``choose-libraries``.  Unless it is ``generated``, only
     products with ``fuse.cascade`` are derived.  ``spilled`` lists FX nodes whose kernel took too many
@@ -99,27 +99,10 @@ class DeriveCascades(AnalysisPass):
             return
         hardware = hardware_of(self.hardware, self, module)
         program, graph = analyses.get(Program), groups_of(analyses)
-        judged = list[tuple[tuple[int, ...], NotOnline | None]]()
-        for last in graph.summaries:
-            chain = chain_of(graph, last)
-            if chain is None or not self._is_asked_for(graph, last, marked):
-                continue
-            if isinstance(chain, NotOnline):
-                judged.append(((last,), chain))
-                continue
-            derived = [c for c, reason in judged if reason is None]
-            if any(c[-1] in chain or last in c for c in derived):
-                reason: NotOnline | None = NotOnline(
-                    "taken", "the chain in front of it has one of its products"
-                )
-            elif any(comes_from(graph.deps.nodes[n].op, self.spilled) for n in chain):
-                reason = NotOnline("spilled", "no tile of the kernel left it enough registers")
-            else:
-                reason = _reason(program, graph, chain, hardware)
-            judged.append((chain, reason))
+        judged = self._judged(program, graph, hardware, marked)
         found = joined(
             graph,
-            _apart(graph, judged),
+            [chain for chain, reason in judged if reason is None],
             lambda both: _reason(program, graph, both, hardware) is None,
         )
         for chain, reason in judged:
@@ -152,16 +135,50 @@ class DeriveCascades(AnalysisPass):
             kernel.attributes[LOOPED] = ir.UnitAttr.get()
             program.clean(kernel)
 
+    def _judged(
+        self, program: Program, graph: GroupGraph, hardware: Hardware, marked: Set[str]
+    ) -> list[tuple[tuple[int, ...], NotOnline | None]]:
+        """The chains that are asked for, in program order, each with the reason why it does not become a
+        kernel, or None.  Of chains that share a product, that of the largest scores becomes one, if any does.
+        """
+        asked = [last for last in graph.summaries if self._is_asked_for(graph, last, marked)]
+        chains = {last: chain for last in asked if (chain := chain_of(graph, last)) is not None}
+        refused = {last: ((last,), c) for last, c in chains.items() if isinstance(c, NotOnline)}
+        whole = [(last, c) for last, c in chains.items() if not isinstance(c, NotOnline)]
+        whole.sort(key=lambda item: -_scores_of(graph, item[1], item[0]))
+        settled = dict[int, NotOnline | None]()
+        while True:
+            judged = list[tuple[tuple[int, ...], NotOnline | None]]()
+            for last, chain in whole:
+                derived = [c for c, reason in judged if reason is None]
+                if last in settled:
+                    reason = settled[last]
+                elif any(c[-1] in chain or last in c for c in derived):
+                    reason = NotOnline("taken", "another chain has one of its products")
+                elif any(comes_from(graph.deps.nodes[n].op, self.spilled) for n in chain):
+                    reason = NotOnline("spilled", "no tile of the kernel left it enough registers")
+                else:
+                    reason = settled[last] = _reason(program, graph, chain, hardware)
+                judged.append((chain, reason))
+            _apart(graph, judged)
+            stored = {c[-1]: r for c, r in judged if r is not None and settled.get(c[-1], r) is None}
+            if not stored:
+                return sorted([*judged, *refused.values()], key=lambda item: item[0][-1])
+            settled.update(stored)
+
+
+def _scores_of(graph: GroupGraph, chain: Sequence[int], last: int) -> int:
+    """How many elements the products of a chain have that the last one sums, by the hints of symbols."""
+    return max(size_of(graph, n) for n in chain if n != last and product_of(graph, n) is not None)
+
 
 def _are_joined(one: Sequence[int], other: Sequence[int], found: Sequence[Sequence[int]]) -> bool:
     return any({*one, *other} <= {*chain} for chain in found)
 
 
-def _apart(
-    graph: GroupGraph, judged: list[tuple[tuple[int, ...], NotOnline | None]]
-) -> list[tuple[int, ...]]:
-    """The chains that become kernels, among ``judged``, where others get a reason: those of which something
-    is read for each row and column that is in no other chain that becomes one.
+def _apart(graph: GroupGraph, judged: list[tuple[tuple[int, ...], NotOnline | None]]) -> None:
+    """Gives chains a reason, in place, of which something is read for each row and column that is in no other
+    chain that becomes a kernel.
     """
     while True:
         found = [chain for chain, reason in judged if reason is None]
@@ -172,7 +189,7 @@ def _apart(
                 judged[place] = chain, NotOnline("stored", f"{message}: by {reader}")
                 break
         else:
-            return found
+            return
 
 
 def _reason(

@@ -35,12 +35,14 @@ The products are marked, so that ``choose-libraries`` makes kernels of them.
 
 It does not fire where something else is made of scores or probabilities: a result of the graph, a dropout, a
 second softmax, a gradient of a bias, which is a sum over a batch.  Nor where checkpointing says what is
-computed again, nor on sizes that are not known when compiling.  Unless all products are generated, it does
-not fire on fewer than 64 queries or 256 keys, nor where distances are multiplied or looked up, which several
-kernels would read.
+computed again; on sizes that are not known when compiling, as what has rows and columns is told by its number
+of elements; nor on fewer than 16 queries, which products multiply as calls do, so that scores that are
+computed again are rounded as the saved ones are not.  Unless all products are generated, it does not fire on
+fewer than 64 queries or 256 keys, nor where distances are multiplied or looked up, which several kernels
+would read.
 
 Remarks: both times, also where they are a reason not to (``missed: slower``); what needs scores or their
-gradients in memory (``missed: stays``).
+gradients in memory, sizes that are not known, few queries (``missed: stays``).
 
 Why not an MLIR pass: it changes what the forward graph saves for the backward graph, so it must see both.
 """
@@ -78,6 +80,8 @@ _VIEWS = (
 _FUNCTIONS = ("exp", "exp2", "log", "tanh", "sigmoid", "erf", "sin", "cos", "sqrt", "rsqrt", "pow", "log1p")
 #: The fewest rows and columns, and the fewest and the most numbers of a head, that were measured.
 _FEWEST_ROWS, _FEWEST_COLUMNS, _NARROWEST_HEAD, _WIDEST_HEAD = 64, 256, 16, 256
+#: The fewest rows of which tensor cores make scores, again as before.
+_FEWEST_AGAIN = 16
 #: What one product's scores are marked with; torch keeps regions of different numbers apart.
 _REGION = "ac_graph_id"
 
@@ -123,9 +127,12 @@ def recompute_scores(spelled: Spelled) -> int:
     count = Weighed()
     for last in products:
         found = _attention_of(last) if last in forward else None
-        gradients = None if found is None else _gradients_of(found, forward)
-        if found is None or gradients is None:
+        if found is None:
             continue
+        if isinstance(found, str):
+            count = count.stays(last, found)
+            continue
+        gradients = _gradients_of(found, forward)
         if isinstance(gradients, Node):
             count = count.stays(last, f"{gradients.name} needs what has rows and columns in memory")
             continue
@@ -215,9 +222,9 @@ def _is_measured(found: _Attention) -> bool:
     )
 
 
-def _attention_of(last: Node) -> _Attention | None:
+def _attention_of(last: Node) -> _Attention | str | None:
     """The product whose scores become the left factor of ``last``, and what lies between; None where more
-    than pointwise ops and reductions of whole rows do, or more than one product.
+    than pointwise ops and reductions of whole rows do, or more than one product.  A reason where it is left.
     """
     between, firsts, pending = set[Node](), set[Node](), [last.args[0]]
     while pending:
@@ -232,9 +239,12 @@ def _attention_of(last: Node) -> _Attention | None:
     if len(firsts) != 1:
         return None
     [first] = firsts
-    known = all(isinstance(size, int) for n in (first, last) for size in _shape(n))
-    if not known or _dtype(first) not in _HALVES or _dtype(last) not in _HALVES:
+    if _dtype(first) not in _HALVES or _dtype(last) not in _HALVES:
         return None
+    if not all(isinstance(size, int) for n in (first, last) for size in _shape(n)):
+        return "its sizes are not known when compiling"
+    if _shape(first)[-2] < _FEWEST_AGAIN:
+        return f"scores of {_shape(first)[-2]} queries are rounded when they are computed again"
     reached = {first}
     for node in first.graph.nodes:  # in the order in which they run
         if node in between and any(n in reached for n in node.all_input_nodes):

@@ -241,9 +241,11 @@ def lengths(hide: Hide, q: Tensor, k: Tensor, v: Tensor, number: Tensor) -> Tens
 
 
 def paged(hide: Hide, q: Tensor, k: Tensor, v: Tensor, table: Tensor) -> Tensor:
-    """The keys of each sequence are in pages of 4, in the order of ``table``."""
-    k, v = (t.transpose(1, 2).unflatten(1, (-1, 4)).flatten(0, 1)[table] for t in (k, v))
-    k, v = (t.flatten(1, 2).transpose(1, 2) for t in (k, v))
+    """The keys of each sequence are in pages of 4, in the order of ``table``, which has more."""
+    keys = k.shape[2]
+    pages, behind = table[:, : keys // 4 + 1], (0, 0, 0, 0, 0, 4 - keys % 4)
+    k, v = (torch.nn.functional.pad(t.transpose(1, 2), behind).unflatten(1, (-1, 4)) for t in (k, v))
+    k, v = (t.flatten(0, 1)[pages].flatten(1, 2)[:, :keys].transpose(1, 2) for t in (k, v))
     return hide(scores(q, k)).softmax(-1) @ shared(q, v)
 
 
@@ -271,6 +273,11 @@ def tree(hide: Hide, q: Tensor, k: Tensor, v: Tensor, mask: Tensor) -> Tensor:
 
 def _at_rows_and_keys(*heads: int, dtype: torch.dtype = torch.bfloat16) -> Callable[[Sizes], list[Tensor]]:
     return lambda sizes: [drawn(*heads, sizes.rows, sizes.keys).to(dtype)]
+
+
+def _pages(sizes: Sizes) -> list[Tensor]:
+    """Places of pages, of which some belong to two sequences."""
+    return [counted(sizes.batch * (sizes.keys // 4 + 1), sizes.batch, 128)]
 
 
 def _mask(sizes: Sizes) -> list[Tensor]:
@@ -329,15 +336,17 @@ VARIANTS: dict[str, Variant] = {
     "talking heads": Variant(talking_heads, lambda s: [drawn(s.heads, s.heads)], rule="form", kernels=0),
     "lengths": Variant(lengths, lambda s: [torch.tensor([s.keys, 0])], skips=True),
     "one query": Variant(
-        lengths, lambda s: [torch.tensor([s.keys, 7])], skips=True, sharing=2, rows=1, kernels=0, error=2
+        lengths, lambda s: [torch.tensor([s.keys, 7])], skips=True, sharing=2, rows=1, kernels=0
     ),
-    "a few queries": Variant(grouped, sharing=2, rows=4, kernels=0, error=2),
+    "a few queries": Variant(grouped, sharing=2, rows=4, kernels=0),
     "guesses in a tree": Variant(
         tree, lambda s: [torch.ones(s.rows, s.rows).tril().bool() & (counted(2, s.rows, s.rows) > 0)],
-        sharing=2, rows=5,
+        sharing=2, rows=5, kernels=0,
     ),
-    "int8 cache": Variant(in_bytes, cache_of(torch.int8), sharing=2, rows=1, kernels=None),
-    "fp8 cache": Variant(in_bytes, cache_of(torch.float8_e4m3fn), sharing=2, rows=1, kernels=None),
+    "int8 cache": Variant(in_bytes, cache_of(torch.int8), sharing=2, rows=1, kernels=0),
+    "fp8 cache": Variant(in_bytes, cache_of(torch.float8_e4m3fn), sharing=2, rows=1, kernels=0),
+    "pages of a cache": Variant(paged, _pages, sharing=2, rows=1, kernels=None),
+    "pages and many rows": Variant(paged, _pages, sharing=2, kernels=None),
 }  # fmt: skip
 
 #: The names of those whose gradients are asked for.

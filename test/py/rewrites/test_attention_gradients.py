@@ -173,6 +173,52 @@ def test_a_gradient_is_scaled_in_front_of_the_kernels(small_blocks: None) -> Non
     assert [text.partition("(")[0] for text in kernels if "tt.dot" not in text] == ["mul_2"]
 
 
+def projected(x: Tensor, *weights: Tensor) -> Tensor:
+    """As a layer of a model: the scores' factors are products, and so is what reads the result."""
+    q, k, v = ((x @ w).unflatten(-1, (HEADS, SUMMED)).transpose(1, 2) for w in weights[:3])
+    return causal_cap(q, k, v).transpose(1, 2).flatten(2) @ weights[3]
+
+
+def test_products_around_it_are_of_no_chain(small_blocks: None) -> None:
+    """A gradient of a projection makes a number for each row of scores, and is no sum of them."""
+    width = HEADS * SUMMED
+    args = [drawn(2, ROWS, width), *(drawn(n, width, width)[0] * width**-0.5 for n in range(1, 5))]
+    compiled = Compiled(projected, FORCED)
+    found, exact, eager = (
+        gradients(f, args, dtype)
+        for f, dtype in ((compiled, torch.bfloat16), (projected, torch.float64), (projected, torch.bfloat16))
+    )
+    for mine, best, other in zip(found, exact, eager, strict=True):
+        assert (mine.double() - best).norm() <= 1.05 * (other.double() - best).norm()
+    forward, backward = derived(compiled)
+    assert (forward.count("cascade"), backward.count("cascade")) == (1, 3)
+    assert "products" not in backward
+
+
+@pytest.mark.parametrize("dynamic", [False, True])
+def test_few_rows_and_unknown_sizes_keep_their_scores(dynamic: bool) -> None:
+    """Scores of a few queries that were computed again would be rounded otherwise than those that were used;
+    what has rows and columns is not told among sizes that are symbols.
+    """
+    compiled = Compiled(causal_cap, FORCED, dynamic=dynamic)
+    for rows in (15, 14) if dynamic else (15,):
+        args = operands(rows if not dynamic else 30 + rows, 30 + rows)
+        found, exact, eager = (
+            gradients(f, args, dtype)
+            for f, dtype in (
+                (compiled, torch.bfloat16),
+                (causal_cap, torch.float64),
+                (causal_cap, torch.bfloat16),
+            )
+        )
+        for mine, best, other in zip(found, exact, eager, strict=True):
+            assert (mine.double() - best).norm() <= 1.05 * (other.double() - best).norm()
+    assert len(compiled.graphs) == 2
+    remarks = [r for g in compiled.graphs for r in g.remarks.items if r.pass_name == "attention-gradients"]
+    reason = "not known when compiling" if dynamic else "scores of 15 queries are rounded"
+    assert [(r.kind, r.rule, reason in r.message) for r in remarks] == [("missed", "stays", True)]
+
+
 def dropped(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
     return torch.dropout(scores(q, k).softmax(-1), 0.5, True) @ v
 
@@ -200,5 +246,7 @@ def test_left_alone(function: Callable[..., Tensor], dynamic: bool) -> None:
     gradients(compiled, operands(24, 24), torch.bfloat16)
     remarks = [r for g in compiled.graphs for r in g.remarks.items if r.pass_name == "attention-gradients"]
     assert {(r.kind, r.rule) for r in remarks} <= {("missed", "stays")}
+    if dynamic:
+        assert {r.message.partition(": ")[2] for r in remarks} == {"its sizes are not known when compiling"}
     if function is with_bias:  # the sum of the gradient over what is added
         assert [r.message for r in remarks if "needs what has rows and columns in memory" in r.message]
