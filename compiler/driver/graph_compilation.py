@@ -16,7 +16,7 @@ from ..cost.hardware import Hardware
 from ..frontend.autograd.decompositions import decomposition_table
 from ..frontend.importer.interface import Fallback
 from ..fx.saved_strides import ALL_KEPT, KeptStrides, result_strides
-from ..rewrites.chunks.row_chunks import Limited
+from ..rewrites.chunks.chunking import Limited
 from ..rewrites.graph.flex_spelled import FlexGraph
 from ..rewrites.stages import CHUNKED, GRAPH, KEYED, SPELLED, Switch, switched_on
 from ..runtime.as_torch import run_as_torch

@@ -29,6 +29,7 @@ from .captured.scan_gradients import scan_backwards
 from .captured.softmax_sinks import spell_sinks
 from .captured.written_strides import keep_strides_of_updates
 from .captured.written_views import write_to_memory
+from .chunks.column_chunks import chunk_columns
 from .chunks.row_chunks import chunk_rows
 from .chunks.running_sums import slice_running_sums
 from .complex.complex_pairs import compute_pairs
@@ -178,6 +179,11 @@ CHUNKED = Stage(
     "The joint graph after those rewrites (`frontend/autograd/min_cut.py`), or a graph without gradients "
     "after those of `graph` (`driver/graph_compilation.py`).",
     (
+        Step(
+            chunk_columns,
+            Switch.MEMORY,
+            "chunks of columns read weights once that chunks of few rows would read again and again",
+        ),
         Step(
             chunk_rows,
             Switch.MEMORY,

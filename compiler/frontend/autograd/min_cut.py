@@ -21,7 +21,7 @@ from torch.utils import _pytree as pytree
 from ...base.remarks import Remarks
 from ...cost.hardware import Hardware
 from ...fx.roundings import round_what_decides, round_what_is_saved
-from ...rewrites.chunks.row_chunks import Limited
+from ...rewrites.chunks.chunking import Limited
 from ...rewrites.joint.attention_gradients import Spelled
 from ...rewrites.stages import CHUNKED, JOINT, WEIGHED, Switch
 from ..user_kernels.tracing import pin_effects

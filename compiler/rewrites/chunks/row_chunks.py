@@ -38,16 +38,24 @@ import logging
 from math import prod
 
 import torch
-from torch.fx import Graph, GraphModule, Node
+from torch.fx import Graph, Node
 
-from ...base.dataclass import dataclass
 from ...fx.new_node import computed_node, tidied
-from ...fx.views import storage_root
-from ..joint.sides import after_tangents, before_results
 from ..rewriting import rewrite
+from .chunking import (
+    LEAST_ROWS,
+    Limited,
+    bytes_of,
+    erase_unread,
+    heads,
+    move_readers,
+    outputs_of,
+    regions_of,
+    rows_that_fit,
+)
 from .ordered import run_after
-from .row_ops import PRODUCTS, Rows, is_transpose, reduced, reshaped, shape_of
-from .row_regions import NotByRows, RowRegion, region_of
+from .row_ops import PRODUCTS, is_transpose, reduced, reshaped, shape_of
+from .row_regions import NotByRows, RowRegion
 
 log = logging.getLogger(__name__)
 
@@ -57,17 +65,7 @@ _MOST_CHUNKS = 32
 #: Each chunk rounds a sum of products of 16 bits: eight are some 1.6 times as far from float64 as one.
 _MOST_ROUNDINGS = 8
 #: Rows of a chunk are a multiple of these.
-_STEP = 8
-#: A product with fewer columns is no head of a loss.
-_LEAST_COLUMNS = 64
-
-
-@dataclass(frozen=True)
-class Limited:
-    """A graph, joint or without gradients, and the bytes that it may allocate at a time."""
-
-    gm: GraphModule
-    limit: int
+_STEP = LEAST_ROWS
 
 
 @rewrite(
@@ -77,11 +75,11 @@ def chunk_rows(limited: Limited) -> int:
     """Rewrites a functional graph with ``meta["val"]`` in place; how many products are computed in chunks."""
     gm, count = limited.gm, 0
     gm.graph.eliminate_dead_code()
-    for product in sorted(_heads(gm.graph), key=_bytes, reverse=True):
+    for product in sorted(heads(gm.graph), key=bytes_of, reverse=True):
         if not product.users:  # computed in chunks, or erased
             continue
         try:
-            regions = _regions(gm.graph, product)
+            regions = regions_of(gm.graph, product)
         except NotByRows as reason:
             log.debug("%s stays whole: %s", product.name, reason)
             continue
@@ -89,43 +87,10 @@ def chunk_rows(limited: Limited) -> int:
     return tidied(gm, count)
 
 
-def _heads(graph: Graph) -> list[Node]:
-    products = [n for n in graph.nodes if n.op == "call_function" and n.target in PRODUCTS]
-    shapes = {n: shape_of(n) for n in products}
-    return [n for n, shape in shapes.items() if shape and shape[0] > _STEP and shape[1] >= _LEAST_COLUMNS]
-
-
-def _bytes(node: Node) -> int:
-    return prod(shape_of(node) or (0,)) * node.meta["val"].dtype.itemsize
-
-
-def _regions(graph: Graph, product: Node) -> list[RowRegion]:
-    """That of the forward pass, and that of the backward pass where one reads the product."""
-    shape = shape_of(product)
-    assert shape is not None
-    rows, width = Rows(shape[0]), shape[1] // 2
-    needed = before_results(graph)
-    if product not in needed:
-        raise NotByRows("it is part of the backward pass")
-    forward = region_of(graph, rows, width, [product], needed)
-    others = {n for n in graph.nodes if n.op == "call_function" and n not in needed}
-    read = [n for n in forward.wide if any(u in others for u in n.users)]
-    regions = [forward]
-    if read:
-        regions.append(region_of(graph, rows, width, read, others))
-    if not any(n not in region.wide for region in regions for n in region.nodes):
-        raise NotByRows("nothing reads it")
-    return regions
-
-
 def _chunk(graph: Graph, regions: list[RowRegion], limit: int) -> int:
     """How many products are computed in chunks: none where the limit is kept without."""
-    backward = after_tangents(graph)
-    returned = set(graph.output_node().all_input_nodes)
-    outputs = [r.outputs(regions[number + 1 :]) for number, r in enumerate(regions)]
-    results = (returned - backward, returned & backward)
-    beside = [_beside(*each) for each in zip(regions, outputs, results, strict=False)]
-    fits = [(limit - taken) // max(1, r.row_bytes()) for taken, r in zip(beside, regions, strict=True)]
+    outputs = outputs_of(regions)
+    fits = rows_that_fit(graph, regions, limit)
     if all(rows >= regions[0].rows.count for rows in fits):
         return 0
     replaced: dict[Node, Node] = {}
@@ -136,21 +101,8 @@ def _chunk(graph: Graph, regions: list[RowRegion], limit: int) -> int:
             for node in made.nodes:  # else the forward pass might save what is computed again
                 node.meta["partitioner_tag"] = "must_be_in_backward"
     products = sum(n.target in PRODUCTS for n in regions[0].wide)
-    left = {node for region in regions for node in region.nodes}
-    while dead := [node for node in left if not node.users]:
-        for node in dead:
-            graph.erase_node(node)
-            left.remove(node)
-    assert not left, f"{left} are read by others"
+    erase_unread(graph, {node for region in regions for node in region.nodes})
     return products
-
-
-def _beside(region: RowRegion, outputs: list[Node], results: set[Node]) -> int:
-    """Bytes of what is in memory beside the rows of a chunk: results, and what the region reads and gives."""
-    inside = set(region.nodes)
-    read = {n for node in region.nodes for n in node.all_input_nodes if n not in inside}
-    stored = {storage_root(n) for n in (*outputs, *results, *read)}
-    return sum(_bytes(n) for n in stored if n.op == "call_function")
 
 
 def _size(region: RowRegion, fits: int) -> int:
@@ -172,7 +124,7 @@ class _Chunks:
         """Makes the chunks of ``size`` rows behind the region, and lets others read their results."""
         region, graph = self._region, self._region.nodes[0].graph
         last = region.nodes[-1]
-        self._move_readers(graph, last)
+        move_readers(graph, self._inside, last)
         behind, before = last.next, set(graph.nodes)
         parts: dict[Node, list[Node]] = {n: [] for n in outputs}
         with graph.inserting_before(behind):
@@ -194,18 +146,6 @@ class _Chunks:
                 self._replaced[node] = whole
                 node.replace_all_uses_with(whole, lambda user: user not in self._inside)
         self.nodes = [n for n in graph.nodes if n not in before]
-
-    def _move_readers(self, graph: Graph, last: Node) -> None:
-        """What is computed from the region in front of its last node goes behind that."""
-        after, moved = set(self._inside), list[Node]()
-        for node in graph.nodes:
-            if node is last:
-                break
-            if node not in self._inside and any(n in after for n in node.all_input_nodes):
-                after.add(node)
-                moved.append(node)
-        for node in reversed(moved):
-            last.append(node)
 
     def _compute(self, node: Node, done: dict[Node, Node], start: int, stop: int) -> Node:
         if is_transpose(node):
@@ -266,4 +206,4 @@ class _Chunks:
         return reshaped(whole, list(value.shape), node)
 
 
-__all__ = ["Limited", "chunk_rows"]
+__all__ = ["chunk_rows"]

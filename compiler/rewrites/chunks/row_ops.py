@@ -103,7 +103,7 @@ class Rows:
         if target in _CREATIONS:
             return True
         source = node.args[0] if node.args else None
-        if _is_pointwise(target) or target is _aten.expand.default:
+        if is_pointwise(target) or target is _aten.expand.default:
             return all(self.is_of(n, node) is not None for n in operands)
         if not isinstance(source, Node) or self.leading(source) is None:
             return False
@@ -125,7 +125,7 @@ class Rows:
         if node.target in PRODUCTS:
             *bias, _, right = node.args
             return [right, *(b for b in bias if not self.is_of(b, node))]  # type: ignore
-        if node.target is _aten.expand.default or _is_pointwise(node.target):
+        if node.target is _aten.expand.default or is_pointwise(node.target):
             return [n for n in node.all_input_nodes if not self.is_of(n, node)]
         return []
 
@@ -147,21 +147,21 @@ class Rows:
         if target in PRODUCTS:
             *bias, left, right = node.args
             wide = [of(b, bool(self.is_of(b, node))) for b in bias]  # type: ignore[arg-type]
-            return _call(node, target, *wide, of(left, True), of(right, False), **node.kwargs)  # type: ignore[arg-type]
+            return called(node, target, *wide, of(left, True), of(right, False), **node.kwargs)  # type: ignore[arg-type]
         if target in _CREATIONS:
-            return _call(node, target, [size, *self.row(node)], *node.args[1:], **node.kwargs)
+            return called(node, target, [size, *self.row(node)], *node.args[1:], **node.kwargs)
         source = node.args[0]
-        if _is_pointwise(target):
+        if is_pointwise(target):
             args, kwargs = map_arg((node.args, node.kwargs), lambda n: self._operand(n, node, of))
-            return _call(node, target, *args, **kwargs)
+            return called(node, target, *args, **kwargs)
         assert isinstance(source, Node)
         if target is _aten.expand.default:
-            return _call(node, target, self._operand(source, node, of), [size, *self.row(node)])
+            return called(node, target, self._operand(source, node, of), [size, *self.row(node)])
         if target in _CREATIONS_LIKE:
-            return _call(node, target, of(source, True), *node.args[1:], **node.kwargs)
+            return called(node, target, of(source, True), *node.args[1:], **node.kwargs)
         if target in _NEW_CREATIONS:
             sizes = [size, *self.row(node)]
-            return _call(node, target, of(source, True), sizes, *node.args[2:], **node.kwargs)
+            return called(node, target, of(source, True), sizes, *node.args[2:], **node.kwargs)
         if target in _RESHAPES:
             return reshaped(of(source, True), [size, *self.row(node)], node)
         fewer = self.leading_of(source) - 1
@@ -170,13 +170,13 @@ class Rows:
             assert dims is not None
             one = isinstance(node.args[at], int)
             moved = dims[0] - fewer if one else [d - fewer for d in dims]
-            return _call(
+            return called(
                 node, target, of(source, True), *node.args[1:at], moved, *node.args[at + 1 :], **node.kwargs
             )
         args = map_arg(node.args[2:], lambda n: of(n, True))
         if self._adds_one(node):
             return _one_place(node, *args)
-        return _call(node, target, of(source, True), _along(node) - fewer, *args, **node.kwargs)
+        return called(node, target, of(source, True), _along(node) - fewer, *args, **node.kwargs)
 
     def _adds_one(self, node: Node) -> bool:
         """Whether a node adds one number to each row of zeros: the gradient of a read at one place."""
@@ -184,13 +184,7 @@ class Rows:
             return False
         zeros, _, index, _ = node.args
         assert isinstance(zeros, Node) and isinstance(index, Node)
-        filled = (zeros.target in _CREATIONS | _NEW_CREATIONS) and zeros.args[-1] == 0
-        made = filled or zeros.target in (
-            _aten.zeros.default,
-            _aten.new_zeros.default,
-            _aten.zeros_like.default,
-        )
-        return made and self.row(index) == (1,)
+        return _is_zero(zeros) and self.row(index) == (1,)
 
     def _operand(self, operand: Node, result: Node, of: Callable[[Node, bool], Node]) -> Node:
         """What some rows of a pointwise result read of an operand."""
@@ -230,13 +224,14 @@ def reshaped(node: Node, sizes: list[int], like: Node) -> Node:
     try:
         return new_node(like.graph, _aten.view.default, node, sizes, like=like, val=value.view(sizes))
     except RuntimeError:  # by its strides it is none
-        whole = _call(like, _aten.clone.default, node, memory_format=torch.contiguous_format)
+        whole = called(like, _aten.clone.default, node, memory_format=torch.contiguous_format)
         return new_node(
             like.graph, _aten.view.default, whole, sizes, like=like, val=whole.meta["val"].view(sizes)
         )
 
 
-def _call(like: Node, target: Any, *args: Any, **kwargs: Any) -> Node:
+def called(like: Node, target: Any, *args: Any, **kwargs: Any) -> Node:
+    """A new node with the origin of ``like``, whose value is computed from those of its arguments."""
     values = map_arg((args, kwargs), lambda n: n.meta["val"])
     with like.meta["val"].fake_mode:  # of creation, no argument says it
         value = target(*values[0], **values[1])
@@ -248,9 +243,37 @@ def _one_place(like: Node, index: Node, number: Node) -> Node:
     memory.
     """
     value = like.meta["val"]
-    places = _call(like, _aten.arange.default, value.shape[-1], device=value.device)
-    zero = _call(like, _aten.full.default, [], 0, dtype=value.dtype, device=value.device)
-    return _call(like, _aten.where.self, _call(like, _aten.eq.Tensor, index, places), number, zero)
+    places = called(like, _aten.arange.default, value.shape[-1], device=value.device)
+    zero = called(like, _aten.full.default, [], 0, dtype=value.dtype, device=value.device)
+    return called(like, _aten.where.self, called(like, _aten.eq.Tensor, index, places), number, zero)
+
+
+def is_reshape(target: Any) -> bool:
+    """Whether an op changes how the elements of a tensor are cut into dims, and nothing else."""
+    return target in _RESHAPES
+
+
+def places_of(rows: Rows, node: Node) -> tuple[Node, Any] | None:
+    """(index, number) of what is ``number`` at one place of each row and 0 elsewhere: [.., 1], and the same
+    or a number.  None for any other node.
+    """
+    scatters = (_aten.scatter.value, _aten.scatter.src, _aten.scatter_add.default)
+    if node.target not in scatters or not rows.computes_rows(node):
+        return None
+    zeros, _, index, number = node.args
+    assert isinstance(zeros, Node) and isinstance(index, Node)
+    if len(rows.row(node)) != 1 or rows.row(index) != (1,) or not _is_zero(zeros):
+        return None
+    return (index, number) if not isinstance(number, Node) or rows.row(number) == (1,) else None
+
+
+def _is_zero(node: Node) -> bool:
+    filled = node.target in _CREATIONS | _NEW_CREATIONS and node.args[-1] == 0
+    return filled or node.target in (
+        _aten.zeros.default,
+        _aten.new_zeros.default,
+        _aten.zeros_like.default,
+    )
 
 
 def _along(node: Node) -> int:
@@ -260,7 +283,8 @@ def _along(node: Node) -> int:
     return dim % len(shape)
 
 
-def _is_pointwise(target: Any) -> bool:
+def is_pointwise(target: Any) -> bool:
+    """Whether an op computes each element from the same one of its operands."""
     if target in _COPIES:
         return True
     if not isinstance(target, torch._ops.OpOverload) or target._schema.is_mutable:
@@ -268,4 +292,15 @@ def _is_pointwise(target: Any) -> bool:
     return torch.Tag.pointwise in target.tags and torch.Tag.nondeterministic_seeded not in target.tags
 
 
-__all__ = ["PRODUCTS", "Rows", "is_transpose", "reduced", "reshaped", "shape_of"]
+__all__ = [
+    "PRODUCTS",
+    "Rows",
+    "called",
+    "is_pointwise",
+    "is_reshape",
+    "is_transpose",
+    "places_of",
+    "reduced",
+    "reshaped",
+    "shape_of",
+]
