@@ -109,6 +109,9 @@ TESTS = {
         "test_rotary_embeddings_are_one_kernel_each",
         "test_what_torch_computes",
     ),
+    "column-chunks": RewriteTests(
+        "rewrites/test_column_chunks.py", "test_gradients_are_as_near_as_eagers", "test_left_alone"
+    ),
     "row-chunks": RewriteTests(
         "rewrites/test_row_chunks.py", "test_gradients_are_as_near_as_eagers", "test_left_alone"
     ),

@@ -202,10 +202,10 @@ class Options:
         left.  A warning says which decision was one too many, took most of the time, or needs the memory that
         a memory plan may not have (on a GPU); with ``strict`` it is the error ``BudgetExceeded``.
     memory_limit: the bytes of device memory that a graph may allocate at a time, beside its arguments.  Where
-        it would take more, a loss behind a product with many columns is computed some rows at a time: the
-        product is never whole in memory, nor its gradient, and the backward pass multiplies again.  A warning
-        says by how much the memory plan is over the limit all the same, and what it has at its peak (on a
-        GPU); with ``strict`` it is the error ``BudgetExceeded``.
+        it would take more, a loss behind a product with many columns is computed some rows or columns at a
+        time: the product is never whole in memory, nor its gradient, and the backward pass multiplies again.
+        A warning says by how much the memory plan is over the limit all the same, and what it has at its peak
+        (on a GPU); with ``strict`` it is the error ``BudgetExceeded``.
     output: what runs a graph: ``plan`` its launch plan (on a CPU the interpreter), ``fx`` the same as a
         ``torch.fx.GraphModule``, node by node: launches of our kernels as ops, allocations, views, torch's
         ops (slower).  ``CompiledGraph.fx()`` gives that module with either.

@@ -34,6 +34,7 @@ Why not an MLIR pass: the partitioner decides what the forward pass saves, and w
 
 import logging
 from collections.abc import Callable
+from functools import partial
 from math import prod
 
 import torch
@@ -152,8 +153,11 @@ class _Columns:
                 place = places_of(region.rows, node)  # of what is 0 elsewhere, the zeros are not read
                 read = node.all_input_nodes if place is None else place
                 waiting += [n for n in read if n in wide]
-        [count] = {prod(region.rows.row(n)) for n in needed} or {0}
-        found = cls(region.rows, tuple(n for n in region.nodes if n in needed), tuple(reductions), count)
+        counts = {prod(region.rows.row(n)) for n in needed}
+        if len(counts) != 1:
+            raise NotByColumns("products differ in how many columns they have")
+        columns = tuple(n for n in region.nodes if n in needed)
+        found = cls(region.rows, columns, tuple(reductions), counts.pop())
         behind = set(reductions)
         for node in region.nodes:
             if node not in wide and any(n in behind for n in node.all_input_nodes):
@@ -172,24 +176,32 @@ class _Columns:
     def _is_by_columns(self, node: Node) -> bool:
         rows, target = self.rows, node.target
         if target in PRODUCTS:
-            return all(n not in self.wide for n in node.all_input_nodes)
-        if is_reshape(target) or places_of(rows, node) is not None:
+            *bias, left, right = node.args
+            given = left not in self.wide and right not in self.wide
+            return given and all(self._kind(b, node) is not None for b in bias)  # type: ignore[arg-type]
+        if places_of(rows, node) is not None:
             return True
-        if target is _aten.expand.default or is_pointwise(target):
-            return all(self._kind(n) is not None for n in node.all_input_nodes)
-        return target in (_aten.zeros_like.default, _aten.full_like.default, _aten.ones_like.default)
+        if is_reshape(target):
+            return node.args[0] in self.wide
+        likes = (_aten.zeros_like.default, _aten.full_like.default, _aten.ones_like.default)
+        if target is _aten.expand.default or target in likes or is_pointwise(target):
+            return all(self._kind(n, node) is not None for n in node.all_input_nodes)
+        return False
 
-    def _kind(self, node: Node) -> str | None:
-        """How some columns read an operand: ``wide``, of which some are computed; ``all`` of it, one number or
-        one for each row; or ``some`` of one for each column."""
-        shape = shape_of(node)
+    def _kind(self, node: Node, reader: Node) -> str | None:
+        """How some columns of ``reader`` read an operand: ``wide``, of which some are computed; ``one``
+        number; ``rows``, one for each row; ``columns``, one for each column; ``given``, a number for each.
+        """
         if node in self.wide:
             return "wide"
+        shape, by_row = shape_of(node), self.rows.is_of(node, reader)
         if shape is None:
             return None
-        if prod(shape) == 1 or (self.rows.leading(node) and prod(self.rows.row(node)) == 1):
-            return "all"
-        return "some" if shape[-1] == self.count and prod(shape) in (self.count, self._size) else None
+        if prod(shape) == 1:
+            return "one"
+        if by_row:
+            return {1: "rows", self.count: "given"}.get(prod(self.rows.row(node)))
+        return "columns" if by_row is False and prod(shape) == self.count else None
 
     @property
     def _size(self) -> int:
@@ -252,17 +264,18 @@ class _Columns:
         def some(node: Node, dim: int) -> Node:
             return computed_node(node, _aten.slice.Tensor, node, dim, start, stop)
 
-        def operand(node: Node) -> Node:
-            kind, shape = self._kind(node), shape_of(node) or ()
+        def operand(node: Node, reader: Node) -> Node:
+            kind, shape = self._kind(node, reader), shape_of(node) or ()
             if kind == "wide":
                 return done[node]
-            if kind == "some":
-                long = prod(shape) != self.count
-                return some(reshaped(node, [self.rows.count if long else 1, self.count], node), 1)
-            return reshaped(node, [] if prod(shape) == 1 else [self.rows.count, 1], node)
+            if kind == "one":  # of no dims only where it had none: it would not widen what it meets
+                return reshaped(node, [1] * min(2, len(shape)), reader)
+            if kind == "rows":
+                return reshaped(node, [self.rows.count, 1], reader)
+            return some(reshaped(node, [1 if kind == "columns" else self.rows.count, self.count], reader), 1)
 
         for node in self.wide:
-            done[node] = self._compute(node, stop - start, start, operand, some)
+            done[node] = self._compute(node, stop - start, start, partial(operand, reader=node), some)
             if before and node.target in PRODUCTS:
                 run_after(done[node], before)
         for node in self.reductions:

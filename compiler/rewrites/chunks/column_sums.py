@@ -4,8 +4,8 @@
     sum(expand(m)) -> n * m;  sum(x * m) -> sum(x) * m;  sum(scatter(zeros, 1, i, v)) -> v
     log(sum(exp(x - amax(x))))     -> logsumexp(x) - amax(x)
 
-Both sides are the same but for rounding: a sum of differences from a logarithm of n exponentials is far from 0,
-so that nothing cancels.
+Both sides are the same but for rounding: a sum of differences from a logarithm of n exponentials is far
+from 0, so that nothing cancels.
 """
 
 from math import prod
@@ -51,7 +51,7 @@ class _Sums:
         if moved.kwargs or not isinstance(x, Node) or not isinstance(most, Node):
             return None
         same = most.target is _aten.amax.default and most.args[0] is x and reduced(most) == reduced(added)
-        if not same or not self._is_row_value(most):
+        if not same or not self._is_row_value(most, x):
             return None
         with node.graph.inserting_before(node):
             dims = reduced(added)
@@ -86,24 +86,26 @@ class _Sums:
         leading = self._rows.leading(node)
         return leading is not None and prod((shape_of(node) or ())[leading:]) == self._count
 
-    def _is_row_value(self, node: object) -> bool:
-        leading = self._rows.leading(node)
-        return leading is not None and prod((shape_of(node) or ())[leading:]) == 1
+    def _is_row_value(self, node: object, wide: object) -> bool:
+        """Whether each column of what is wide reads the same of a row."""
+        if not isinstance(node, Node) or not isinstance(wide, Node) or not self._rows.is_of(node, wide):
+            return False
+        return prod(self._rows.row(node)) == 1
 
     def _splits(self, node: Node) -> bool:
         """Whether a sum of a node is one of less."""
         if places_of(self._rows, node) is not None:
             return True
         if node.target is _aten.expand.default:
-            return self._is_row_value(node.args[0])
+            return self._is_row_value(node.args[0], node)
         if node.kwargs or len(node.args) != 2:
             return False
         left, right = node.args
         if node.target is _aten.mul.Tensor:
-            return self._is_wide(left) and self._is_row_value(right)
+            return self._is_wide(left) and self._is_row_value(right, left)
         if node.target not in (_aten.add.Tensor, _aten.sub.Tensor) or not self._is_wide(left):
             return False
-        return self._is_row_value(right) or (
+        return self._is_row_value(right, left) or (
             self._is_wide(right) and any(map(self._splits, (left, right)))  # type: ignore[arg-type]
         )
 
@@ -129,7 +131,7 @@ class _Sums:
         first = self._sum(left, like)  # type: ignore[arg-type]
         if node.target is _aten.mul.Tensor:
             return called(like, _aten.mul.Tensor, first, of_row(right))
-        if self._is_row_value(right):
+        if self._is_row_value(right, left):
             second = called(like, _aten.mul.Tensor, of_row(right), self._count)
         else:
             second = self._sum(right, like)  # type: ignore[arg-type]

@@ -48,7 +48,7 @@ def spelled(x, w, b, t):
 
 
 def weighed(x, w, b, t):
-    logits = (x @ w.T) * b + b
+    logits = ((x @ w.T) * b + b).float()
     return F.log_softmax(logits, -1).sum(-1) / COLUMNS
 
 
@@ -111,6 +111,23 @@ def test_without_gradients(function):
     assert fired(compiled)
 
 
+def test_as_many_rows_as_columns_and_numbers_that_widen():
+    """A number for each column has as many elements as one for each row; one of one dim makes float32."""
+
+    def both(x, w, b, t):
+        logits = ((x @ w.T) * b.to(x.dtype) + b.to(x.dtype)) * torch.ones(1)
+        return (logits - b).sum(-1) / COLUMNS + F.log_softmax(logits, -1).sum(-1) / COLUMNS
+
+    arguments, _ = given(torch.bfloat16)
+    x, w = arguments[0].detach().repeat(COLUMNS // ROWS + 1, 1)[:COLUMNS], arguments[1]
+    b = torch.randn(COLUMNS, generator=torch.Generator().manual_seed(7))
+    compiled = Compiled(both, {"memory_limit": 600_000, **PLANNED})
+    found, eager = compiled(x, w, b, None), both(x, w, b, None)
+    assert fired(compiled) and found.dtype == eager.dtype == torch.float32
+    exact = both(x.double(), w.double(), b.double(), None)
+    assert (found - exact).norm() <= 1.5 * (eager - exact).norm()
+
+
 def test_numbers_that_are_none_and_rows_that_do_not_count():
     def numbers(x, w, b, t):
         return extremes(x, w, b, t), spelled(x, w, b, t), F.cross_entropy(x @ w.T, torch.full_like(t, -100))
@@ -153,7 +170,10 @@ def test_left_alone(function):
     """A column of these depends on all others."""
     arguments, t = given()
     compiled = Compiled(function, {"memory_limit": LIMIT, **PLANNED})
-    exact, found = results(function, cloned(arguments, torch.float64), t), results(compiled, cloned(arguments), t)
+    exact, found = (
+        results(function, cloned(arguments, torch.float64), t),
+        results(compiled, cloned(arguments), t),
+    )
     for a, e in zip(found, exact, strict=True):
         torch.testing.assert_close(a.double(), e, rtol=1e-4, atol=1e-6)
     assert not fired(compiled)
