@@ -10,7 +10,6 @@ judged again without them.
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import torch
@@ -18,7 +17,7 @@ from torch import Tensor
 from torch.utils import _pytree as pytree
 
 from .graph import Built, Graph
-from .jumps import Jumps
+from .jumps import at_jumps
 from .models.case import named_tensors
 from .randomness import mask_statistics
 from .reference import float64_reference
@@ -91,21 +90,15 @@ class GraphChecker:
         self, found: dict[str, Tensor], rows: list[TensorError]
     ) -> tuple[dict[str, Tensor], int]:
         """The answer with its numbers at a jump replaced by the reference's, and how many these are."""
-        failed = [r for r in rows if not r.passed and not r.note and not _step(found[r.name].dtype)]
-        if not failed:
-            return found, 0
-        settled, total = dict(found), 0
-        for row in failed:
-            tensor, count = self._jumps.settled(
-                row.name, self._reference[row.name], found[row.name], row.limit_largest
-            )
-            settled[row.name] = tensor.to(found[row.name].dtype)
-            total += count
-        return settled, total
-
-    @cached_property
-    def _jumps(self) -> Jumps:
-        return Jumps.of(self._exact, self._built.args)
+        limits = {
+            r.name: r.limit_largest for r in rows if not (r.passed or r.note or _step(found[r.name].dtype))
+        }
+        jumps = at_jumps(self._exact, self._built.args, self._reference, found, limits)
+        settled = {
+            name: torch.where(mask, self._reference[name].to(found[name].dtype), found[name])
+            for name, mask in jumps.items()
+        }
+        return {**found, **settled}, sum(int(mask.sum()) for mask in jumps.values())
 
     def _exact(self, args: tuple[Any, ...]) -> dict[str, Tensor]:
         with float64_reference():

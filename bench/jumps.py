@@ -1,25 +1,24 @@
 """Numbers at a jump: where rounding alone decides between two answers that lie far apart.
 
 The gradient of a ReLU jumps where its argument is 0.  Of ten million arguments a few are nearer to 0 than
-float32 rounds the sums that they are, so two programs that round otherwise, and are equally near to
-float64, differ there by the whole jump.  `tolerance.py` would call the one wrong and the other right, by
-luck.
+float32 rounds the sums that they are, so two programs that round otherwise, and are equally near to float64,
+differ there by the whole jump, and in all that is summed of it.  `tolerance.py` would call the one wrong and
+the other right, by luck.
 
-Such a number is right if the exact function has that answer for arguments that rounding cannot tell from
-the given ones.  So the float64 reference is computed again of arguments that are moved at random, each
-number by at most `UNITS` units in the last place of its dtype, and by at most half of that.  A number beyond
-its limit counts as right if all of these hold:
+Such a number is right if the exact function has that answer for arguments that rounding cannot tell from the
+given ones.  So the float64 reference is computed again of arguments that are moved at random, each number by
+at most `UNITS` units in the last place of its dtype, and of such that are moved the same way by half of that.
+A number beyond its limit counts as right if one of `DRAWS` such pairs explains it:
 
-- It lies in the range of these references.
-- The range of the smaller moves is as wide as that of the larger ones.  A jump is as high for small moves as
-  for large ones; what a smooth function does shrinks with the moves, however steep it is.
-- At most one in `RARE` numbers of its tensor is such a number.
+- It is within twice its limit of the reference of the smaller move.
+- The larger move has the same answer, but for a quarter of its distance from the given arguments' reference.
+  A jump is as high for small moves as for large ones.  A smooth function, however steep it is, moves twice as
+  far.
 
-Nothing is asked of a tensor that is within its limits.
+Nothing is explained where more than one in `RARE` numbers of all tensors are beyond their limits.
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import torch
@@ -30,58 +29,49 @@ from torch.utils import _pytree as pytree
 UNITS = 8.0
 DRAWS = 16
 RARE = 100_000
-#: How much of the range of the larger moves that of the smaller ones has at a jump.
-_AS_WIDE = 0.9
+#: How far apart the answers of a pair may be, as a part of their distance from the reference.
+_APART = 0.25
 
 #: The float64 answer of a graph for arguments: the observed tensors by name.
 Reference = Callable[[tuple[Any, ...]], Mapping[str, Tensor]]
-_Range = tuple[Tensor, Tensor]
 
 
-@dataclass(frozen=True)
-class Jumps:
-    """The least and the most of the float64 references of moved arguments, by tensor: of the larger moves and
-    of the smaller ones.
+def at_jumps(
+    exact: Reference,
+    args: tuple[Any, ...],
+    reference: Mapping[str, Tensor],
+    found: Mapping[str, Tensor],
+    limits: Mapping[str, float],
+) -> dict[str, Tensor]:
+    """Which numbers of a found answer are beyond their limits and lie at a jump: masks, by tensor.
+
+    args: in the dtypes that are computed in.   reference: `exact` of these, of `found`'s shapes.
+    limits: of the tensors that are looked at, the largest error that a number may have elsewhere, relative to
+    the largest of its reference.
     """
-
-    large: Mapping[str, _Range]
-    small: Mapping[str, _Range]
-
-    @staticmethod
-    def of(reference: Reference, args: tuple[Any, ...]) -> "Jumps":
-        """Computes the reference 2 * `DRAWS` times.  args: in the dtypes that are computed in."""
-        return Jumps(*(_range(reference, args, units) for units in (UNITS, UNITS / 2)))
-
-    def settled(self, name: str, reference: Tensor, found: Tensor, limit: float) -> tuple[Tensor, int]:
-        """A tensor of `reference`'s shape, in float64, in which numbers at a jump are the reference's, and
-        how many these are; `found` itself and 0 where they are too many.
-
-        limit: the largest error that a number may have elsewhere, relative to the largest of the reference.
-        """
-        exact, answer = reference.double(), found.double()
-        (low, high), (least, most) = self.large[name], self.small[name]
-        allowed = limit * float(exact.abs().max())
-        beyond = (answer - exact).abs() > allowed
-        within = (answer >= low - allowed) & (answer <= high + allowed)
-        jumps = beyond & within & (most - least >= _AS_WIDE * (high - low))
-        count = int(jumps.sum())
-        if count * RARE > found.numel():
-            return found, 0
-        return torch.where(jumps, exact, answer), count
-
-
-def _range(reference: Reference, args: tuple[Any, ...], units: float) -> dict[str, _Range]:
-    ranges: dict[str, _Range] = {}
-    for draw in range(DRAWS):
-        for name, tensor in reference(_moved(args, units, draw)).items():
-            value = tensor.double()
-            low, high = ranges.get(name, (value, value))
-            ranges[name] = torch.minimum(low, value), torch.maximum(high, value)
-    return ranges
+    beyond, wanted, answers, allowed = {}, {}, {}, {}
+    for name, limit in limits.items():
+        ref, answer = reference[name].double(), found[name].double()
+        allowed[name] = limit * float(ref.abs().max())
+        beyond[name] = (answer - ref).abs() > allowed[name]
+        wanted[name], answers[name] = ref[beyond[name]], answer[beyond[name]]
+    explained = {name: torch.zeros_like(answer, dtype=torch.bool) for name, answer in answers.items()}
+    rare = sum(map(Tensor.numel, answers.values())) * RARE <= sum(map(Tensor.numel, reference.values()))
+    for draw in range(DRAWS if rare else 0):
+        near, far = (exact(_moved(args, units, draw)) for units in (UNITS / 2, UNITS))
+        for name, answer in answers.items():
+            close, distant = near[name][beyond[name]], far[name][beyond[name]]
+            same = (distant - close).abs() <= _APART * (close - wanted[name]).abs()
+            explained[name] |= same & ((answer - close).abs() <= 2 * allowed[name])
+        if all(bool(mask.all()) for mask in explained.values()):
+            break
+    return {name: mask.masked_scatter(mask, explained[name]) for name, mask in beyond.items()}
 
 
 def _moved(args: tuple[Any, ...], units: float, draw: int) -> tuple[Any, ...]:
-    """Arguments in float64, each number moved by at most `units` units in the last place of its dtype."""
+    """Arguments in float64, each number moved by at most `units` units in the last place of its dtype; of one
+    draw, all by the same part of that.
+    """
 
     def move(tensor: Tensor) -> Tensor:
         if not tensor.is_floating_point():
@@ -93,4 +83,4 @@ def _moved(args: tuple[Any, ...], units: float, draw: int) -> tuple[Any, ...]:
     return pytree.tree_map_only(Tensor, move, args)
 
 
-__all__ = ["DRAWS", "RARE", "UNITS", "Jumps"]
+__all__ = ["DRAWS", "RARE", "UNITS", "at_jumps"]
