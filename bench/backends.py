@@ -63,7 +63,7 @@ BACKENDS = _table(
     Spec("fuse-eager", _fuse, reports=True, options={"rounding": "eager"}),
     Spec("fuse-float32", _fuse, reports=True, options={"rounding": "float32"}),
     Spec("fuse-library", _fuse, reports=True, options={"products": "library"}),
-    Spec("fuse-generated", _fuse, reports=True, options={"products": "generated"}),
+    Spec("fuse-generated", _fuse, reports=True, options={"products": "generated", "attention": False}),
     Spec("fuse-max", _fuse, reports=True, options={"autotune": True}, searches=Turns.alone),
 )
 

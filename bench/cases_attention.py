@@ -3,7 +3,8 @@
 q[B, H, S, D], k and v [B, H or fewer, S, D] in bf16; names end with those sizes.  Where
 `scaled_dot_product_attention` and `flex_attention` can say a form, that call is a case of its own, under the
 prefixes `sdpa` and `flex` (the latter for compilers alone).  The forms named `.._training` are timed with the
-gradients of q, k and v.
+gradients of q, k and v.  The forms `plain` and `causal_float` are what the library computes: as kernels with
+the backend `fuse-generated`, as calls with `fuse`.  Decoding is in `cases_decoding.py`.
 """
 
 import math
@@ -15,12 +16,15 @@ from torch import Tensor
 from torch.nn import functional as F
 from torch.nn.attention.flex_attention import flex_attention
 
+from .cases_decoding import DECODING
 from .graph import Built, Graph, Source, graph_table
 from .wild.workload import BFLOAT16, Workloads
 
 FORMS = Workloads()
 #: Batch, heads, rows and head size of the forms, and of a dry run.
 SIZES, LONG, SMALL = (2, 16, 2048, 128), (1, 16, 4096, 64), (1, 8, 64, 16)
+#: Rows of the plain forms beside these: many, of few heads, as float64 has all scores, and few.
+PLAIN = (1, 2, 16384, 128), (8, 16, 1024, 64)
 #: Between 0 and a window's rows a row sees keys.
 WINDOW, SHORT_WINDOW = 512, 128
 CAP = 30.0
@@ -30,11 +34,15 @@ Form = Callable[..., Tensor]
 MakeForm = Callable[[Source, int, int], tuple[Any, ...]]
 
 
-def _add(name: str, *, groups: int = 1, trains: bool = False) -> Callable[[MakeForm], MakeForm]:
-    """Enters a form at both sizes, and with gradients at the first; `groups` heads of q share k and v."""
+def _add(
+    name: str, *, groups: int = 1, trains: bool = False, more: tuple[tuple[int, ...], ...] = ()
+) -> Callable[[MakeForm], MakeForm]:
+    """Enters a form at both sizes and `more`, and with gradients at the first; `groups` heads of q share k
+    and v.
+    """
 
     def enter(make: MakeForm) -> MakeForm:
-        for sizes in (SIZES, LONG):
+        for sizes in (SIZES, LONG, *more):
             FORMS.add(name, sizes, SMALL, BFLOAT16, summed=sizes[2])(_workload(make, groups))
         if trains:
             enter_training = FORMS.add(f"{name}_training", SIZES, SMALL, BFLOAT16, summed=SIZES[2], trains=3)
@@ -152,7 +160,7 @@ def _documents(source: Source, heads: int, rows: int):
     return documents, (starts.cumsum(0),)
 
 
-@_add("causal_float", trains=True)
+@_add("causal_float", trains=True, more=PLAIN)
 def _causal_float(source: Source, heads: int, rows: int):
     """Causal; the softmax in float32."""
 
@@ -161,6 +169,16 @@ def _causal_float(source: Source, heads: int, rows: int):
         return scores.softmax(-1).to(q.dtype) @ v
 
     return causal_float, ()
+
+
+@_add("plain", trains=True)
+def _plain(source: Source, heads: int, rows: int):
+    """All rows see all keys."""
+
+    def plain(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+        return _scores(q, k).softmax(-1) @ v
+
+    return plain, ()
 
 
 @_add("sinks", groups=8, trains=True)
@@ -242,4 +260,4 @@ def _flex_alibi(source: Source, heads: int, rows: int):
 _add_flex("soft_cap", _flex_soft_cap)
 _add_flex("alibi", _flex_alibi)
 
-ATTENTION = graph_table(FORMS)
+ATTENTION = graph_table([*FORMS, *DECODING])
