@@ -54,8 +54,8 @@ class UnrollAndJam(AnalysisPass):
 
     Does not fire on a kernel that reduces, scans or asserts, that adds to what it stores, reads it or stores
     to it several times, nor along the dim in which results lie beside each other: lanes read these
-    neighbours.  Nor along a dim whose extent is known only when the program runs.  A tiled kernel is left as
-    it is.
+    neighbours.  Nor along a dim whose extent is known only when the program runs, or along which a result
+    does not move.  A tiled kernel is left as it is.
 
     Comparisons that the place in a strip decides become constants, as by ``fold-ranges``.
 
@@ -98,8 +98,8 @@ class UnrollAndJam(AnalysisPass):
     def _may_fire(self, func: ir.Operation) -> bool:
         """Asked before a kernel is read: whether it has enough loads, and nothing but them and pure work."""
         body = kernel_body(func)[:-1]
-        loads = sum(isinstance(op, fuse.Load) for op in body)
-        return loads >= self.least_loads and all(
+        loads = [op for op in body if op.name == "fuse.load"]
+        return len(loads) >= self.least_loads and all(
             isinstance(op, fuse.Load | fuse.Store) or op.name.startswith(_PURE) for op in body
         )
 

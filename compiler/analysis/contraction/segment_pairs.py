@@ -43,7 +43,9 @@ def pair_costs(
 
 
 def _pairs(products: Sequence[Product], around: Surroundings) -> Iterator[list[Product]]:
-    """Products of the same rows and segments, with as many columns, whose results meet in one kernel."""
+    """Products of the same rows and segments, with as many columns, whose results meet in one kernel and are
+    read by nothing else: where they are stored as well, nothing was measured.
+    """
     same: dict[tuple[object, ...], list[Product]] = {}
     for product in products:
         if product.segments and not product.sums_segments and product.unsupported() is None:
@@ -89,7 +91,7 @@ def _cost(
         plan.form,
         sums=2,
         left_slots=plan.form.left_slots if shared is None else shared.slots,
-        beside=max(0, beside) + any(b.stored for b in behind),
+        beside=max(0, beside),
         behind=max(b.slots for b in behind),
     )
     fused = weights + result * (1 + form.beside) + (rows if shared is None else shared.read)

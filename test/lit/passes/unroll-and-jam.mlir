@@ -235,3 +235,32 @@ module attributes {fuse.device = "cpu"} {
     return %r : tensor<64x256xf32>
   }
 }
+
+// -----
+
+// Must not fire: one result has no row for each point of the dim, and every program writes all of it.
+// CHECK-LABEL: func.func private @row_for_all
+// CHECK-SAME: fuse.dims = {d0 = "64", d1 = "256"}
+// FEW-LABEL: func.func private @row_for_all
+module attributes {fuse.device = "cpu"} {
+  func.func @main(%x: tensor<66x256xf32>, %w: tensor<256xf32>) -> (tensor<64x256xf32>, tensor<256xf32>) {
+    %o = "fuse.empty"() {syms = []} : () -> tensor<64x256xf32>
+    %p = "fuse.empty"() {syms = []} : () -> tensor<256xf32>
+    %y:2 = call @row_for_all(%x, %w, %o, %p) : (tensor<66x256xf32>, tensor<256xf32>, tensor<64x256xf32>, tensor<256xf32>) -> (tensor<64x256xf32>, tensor<256xf32>)
+    return %y#0, %y#1 : tensor<64x256xf32>, tensor<256xf32>
+  }
+  func.func private @row_for_all(%x: tensor<66x256xf32>, %w: tensor<256xf32>, %o: tensor<64x256xf32>, %p: tensor<256xf32>) -> (tensor<64x256xf32>, tensor<256xf32>) attributes {fuse.kernel, fuse.dims = {d0 = "64", d1 = "256"}, fuse.ties = array<i64: 2, 3>} {
+    %true = arith.constant true
+    %zero = arith.constant 0.0 : f32
+    %a = "fuse.load"(%x, %true, %zero) {at = ["d0", "d1"]} : (tensor<66x256xf32>, i1, f32) -> f32
+    %b = "fuse.load"(%x, %true, %zero) {at = ["d0 + 1", "d1"]} : (tensor<66x256xf32>, i1, f32) -> f32
+    %s = arith.addf %a, %b : f32
+    %c = "fuse.load"(%x, %true, %zero) {at = ["d0 + 2", "d1"]} : (tensor<66x256xf32>, i1, f32) -> f32
+    %t = arith.addf %s, %c : f32
+    %v = "fuse.load"(%w, %true, %zero) {at = ["d1"]} : (tensor<256xf32>, i1, f32) -> f32
+    %half = arith.mulf %v, %v : f32
+    %r = "fuse.store"(%o, %t, %true) {at = ["d0", "d1"], mode = "set"} : (tensor<64x256xf32>, f32, i1) -> tensor<64x256xf32>
+    %q = "fuse.store"(%p, %half, %true) {at = ["d1"], mode = "set"} : (tensor<256xf32>, f32, i1) -> tensor<256xf32>
+    return %r, %q : tensor<64x256xf32>, tensor<256xf32>
+  }
+}
