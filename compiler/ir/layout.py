@@ -42,6 +42,16 @@ class TensorSpec:
         """Row-major at offset 0."""
         return TensorSpec(sizes, contiguous_strides(sizes), const(0), element, device)
 
+    @cached_property
+    def _hash(self) -> int:
+        return hash((self.sizes, self.strides, self.offset, self.element, self.device))
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    def __reduce__(self):  # without what is cached: another process hashes strings in another way
+        return TensorSpec, (self.sizes, self.strides, self.offset, self.element, self.device)
+
     @property
     def rank(self) -> int:
         return len(self.sizes)
@@ -102,17 +112,13 @@ class TensorSpec:
     @staticmethod
     def of(type_: ir.Type) -> "TensorSpec":
         """The spec of a ranked tensor type.  Raises ValueError where the encoding and the shape disagree."""
-        return _spec(str(type_), type_)
+        text = str(type_)
+        if text not in _SPECS:
+            _SPECS[text] = _read(type_)
+        return _SPECS[text]
 
 
 _SPECS: dict[str, TensorSpec] = {}
-
-
-def _spec(text: str, type_: ir.Type) -> TensorSpec:
-    known = _SPECS.get(text)
-    if known is None:
-        known = _SPECS[text] = _read(type_)
-    return known
 
 
 def _read(type_: ir.Type) -> TensorSpec:

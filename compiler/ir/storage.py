@@ -10,7 +10,7 @@ def functions_of(module: ir.Module) -> dict[str, ir.Operation]:
     return {
         string(op.attributes["sym_name"]): op.operation
         for op in module.body.operations
-        if isinstance(op, func.FuncOp)
+        if type(op) is func.FuncOp
     }
 
 

@@ -114,7 +114,7 @@ def verify_graph(func: ir.Operation, callees: Callees, report: Report) -> None:
     graph = _Graph(report, callees, func, named, {value: symbol for symbol, value in named.items()})
     operations = list(block.operations)
     graph.planned = any(op.name in _PLANNED_OPS for op in operations)
-    typed: list[tuple[ir.Operation, ir.Type]] = [(func, argument.type) for argument in block.arguments]
+    typed: dict[ir.Type, ir.Operation] = {argument.type: func for argument in block.arguments}  # where first
     for op in operations:
         if op.name in KERNEL_OPS or isinstance(op, (fuse.Base, fuse.BaseOf)):
             report.complain(op, "is only allowed in a kernel (a function with fuse.kernel)")
@@ -125,8 +125,9 @@ def verify_graph(func: ir.Operation, callees: Callees, report: Report) -> None:
         if rule is not None:
             report.check(op, rule, graph, op)
         if isinstance(op, mlir_func.CallOp) or rule is None:
-            typed += [(op, result.type) for result in op.results]
-    for op, type_ in typed:
+            for result in op.results:
+                typed.setdefault(result.type, op)
+    for type_, op in typed.items():
         report.check(op, _sizes_defined, graph, type_)
     for root, op in graph.owned.items():
         if root not in graph.gone:

@@ -83,7 +83,7 @@ class Program:
 
     def calls(self) -> list[ir.Operation]:
         """The ``func.call`` operations of ``@main`` in program order."""
-        return [op.operation for op in self.block.operations if isinstance(op, func.CallOp)]
+        return [op.operation for op in self.block.operations if type(op) is func.CallOp]
 
     def arrange(self, ops: Sequence[ir.Operation]) -> None:
         """Puts the operations of ``@main`` in this order: all of them, the return last.

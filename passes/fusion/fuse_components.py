@@ -8,9 +8,10 @@ from ...compiler.analysis.fusion.graph import GroupGraph
 from ...compiler.analysis.fusion.memory import GroupLiveBytes
 from ...compiler.base.dataclass import dataclass
 from ...compiler.base.remarks import Remarks
-from ...compiler.ir.kernel import Kernel, attribute_items, is_kernel, is_tiled, string
+from ...compiler.ir.kernel import REDUCTIONS, Kernel, attribute_items, is_kernel, is_tiled, string
 from ...compiler.mlir import ir
 from ..analysis_manager import Analyses, AnalysisManager
+from ..base.kernels import kernel_body
 from ..base.program import Program
 from ..base.unrolling import few_points, repeats, unrolled
 from ..pass_base import AnalysisPass, Count, Numerics, hardware_of
@@ -62,7 +63,7 @@ class FuseComponents(AnalysisPass):
 
     def run_with(self, module: ir.Module, remarks: Remarks, analyses: AnalysisManager) -> None:
         program = analyses.get(Program)
-        readers = [func for func in _readers(program) if self._has_few_points(func)]
+        readers = [func for func in _readers(program) if self._may_unroll(func)]
         found = [func for func in readers if self._unroll(program, func, remarks)]
         if not found:
             return
@@ -83,8 +84,10 @@ class FuseComponents(AnalysisPass):
             fuser.report(some, remarks)
         graph.assign()
 
-    def _has_few_points(self, func: ir.Operation) -> bool:
-        """Asked before a kernel is read."""
+    def _may_unroll(self, func: ir.Operation) -> bool:
+        """Asked before a kernel is read: whether it reduces, and has a dim that may be unrolled."""
+        if {op.name for op in kernel_body(func)}.isdisjoint(REDUCTIONS):
+            return False
         extents = [string(extent) for _, extent in attribute_items(func.attributes["fuse.dims"])]
         return any(extent.isdigit() and 1 < int(extent) <= self.max_points for extent in extents)
 

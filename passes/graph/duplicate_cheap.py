@@ -1,6 +1,7 @@
 """``duplicate-cheap``: each consumer gets its own copy of what is cheaper to compute than to load."""
 
 from collections.abc import Sequence
+from functools import cache
 from typing import ClassVar
 
 from ...compiler.analysis.kernel.accesses import Summary
@@ -65,11 +66,16 @@ class DuplicateCheap(AnalysisPass):
         self, program: Program, hints: dict[str, int], summaries: dict[str, Summary | None]
     ) -> bool:
         """Makes a copy of each cheap call for each of its readers; whether there was any."""
-        readers: dict[ir.Value, list[ir.Operation]] = {}
         calls, found = program.kernel_calls(), False
-        for call, _ in calls:
-            for value in dict.fromkeys(call.operands):
-                readers.setdefault(value, []).append(call)
+
+        @cache
+        def readers() -> dict[ir.Value, list[ir.Operation]]:
+            reading: dict[ir.Value, list[ir.Operation]] = {}
+            for call, _ in calls:
+                for value in dict.fromkeys(call.operands):
+                    reading.setdefault(value, []).append(call)
+            return reading
+
         for call, kernel in calls:
             if len(call.results) != 1 or len(list(call.results[0].uses)) < 2:
                 continue
@@ -78,7 +84,7 @@ class DuplicateCheap(AnalysisPass):
                 summaries[name] = KernelInfo.of(kernel).summary
             summary = summaries[name]
             if summary is not None and self.is_cheap(program, call, summary, hints):
-                found |= _split(program, call, kernel, readers.get(call.results[0], []))
+                found |= _split(program, call, kernel, readers().get(call.results[0], []))
         return found
 
     def is_cheap(self, program: Program, call: ir.Operation, summary: Summary, hints: dict[str, int]) -> bool:

@@ -1,5 +1,7 @@
 """``eliminate-dead``: removes what nothing needs, and nothing that has an effect."""
 
+from collections.abc import Callable
+from functools import cache
 from typing import ClassVar
 
 from ...compiler.analysis.program.dependences import callee_kind, extern_mutated, has_effect
@@ -52,17 +54,23 @@ class EliminateDead(AnalysisPass):
 
     def run_with(self, module: ir.Module, remarks: Remarks, analyses: AnalysisManager) -> None:
         program = analyses.get(Program)
-        roots, sizes = _storage(program), _sizes_of_arguments(program)
+        sizes = _sizes_of_arguments(program)
+
+        @cache
+        def in_argument() -> dict[ir.Value, bool]:
+            return _storage(program)  # asked for results that nothing uses: there are few
+
         for op in reversed([o.operation for o in program.block.operations]):
-            if not any(result in sizes for result in op.results):
-                _visit(program, op, roots)
+            if not (sizes and any(result in sizes for result in op.results)):
+                _visit(program, op, in_argument)
         program.erase_unused()
 
 
 def _storage(program: Program) -> dict[ir.Value, bool]:
     """Whether each tensor value lives in the storage of an argument of ``@main``."""
     of_argument = {argument: True for argument in program.block.arguments}
-    for op in (o.operation for o in program.block.operations):
+    for op in program.block.operations:
+        op = op.operation
         shared: dict[int, int] = {}
         if op.name == "fuse.view":
             shared = {0: 0}
@@ -79,7 +87,8 @@ def _storage(program: Program) -> dict[ir.Value, bool]:
 
 def _sizes_of_arguments(program: Program) -> set[ir.Value]:
     """The index values whose symbols the types of ``@main``'s arguments name."""
-    named = {name for argument in program.block.arguments for name in type_symbols(argument.type)}
+    types = {argument.type for argument in program.block.arguments}
+    named = {name for type_ in types for name in type_symbols(type_)}
     if not named:
         return set()
     symbols = program.symbols()
@@ -87,7 +96,7 @@ def _sizes_of_arguments(program: Program) -> set[ir.Value]:
 
 
 def _is_used(value: ir.Value) -> bool:
-    return any(not isinstance(use.owner, fuse.After) for use in value.uses)
+    return not {type(use.owner) for use in value.uses} <= {fuse.After}
 
 
 def _names_type(program: Program, op: ir.Operation) -> bool:
@@ -103,7 +112,7 @@ def _names_type(program: Program, op: ir.Operation) -> bool:
     return call.name == "func.call" and has_effect(call, program.callee(call))
 
 
-def _visit(program: Program, op: ir.Operation, in_argument: dict[ir.Value, bool]) -> None:
+def _visit(program: Program, op: ir.Operation, in_argument: Callable[[], dict[ir.Value, bool]]) -> None:
     if op.name == "fuse.after":
         if not list(op.results[0].uses):
             op.erase()
@@ -120,7 +129,7 @@ def _visit(program: Program, op: ir.Operation, in_argument: dict[ir.Value, bool]
     kind = callee_kind(callee)
     if kind not in ("kernel", "extern", "graph", "control_flow"):
         return
-    live = [_is_used(r) or in_argument[r] for r in op.results]
+    live = [_is_used(r) or in_argument()[r] for r in op.results]
     if kind == "kernel" and any(live) and not all(live) and not is_users(callee):
         drop_results(program, op, callee, live)
         return

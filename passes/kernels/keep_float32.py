@@ -59,7 +59,8 @@ class KeepFloat32(AnalysisPass):
                 _say(
                     remarks, func, "passed", "kept", count, "results in float32 that eager rounds between ops"
                 )
-            left = len({op.operands[0] for op in kernel_body(func) if _reads_rounded(op)})
+            rounded = [op.operands[0] for op in _widening(func)]
+            left = len({value for value in rounded if defining_op(value, arith.TruncFOp) is not None})
             if left:
                 reason = "roundings that the program asks for, that decide, or that are saved"
                 _say(remarks, func, "analysis", "asked-for", left, reason)
@@ -75,18 +76,19 @@ def _say(remarks: Remarks, func: ir.Operation, kind: str, rule: str, count: int,
 
 def widen(func: ir.Operation) -> int:
     """Gives readers of rounded numbers those from before; how many roundings they read before."""
+    widening = _widening(func)
+    if not widening:
+        return 0
     before = _Before(coarse_values(func.regions[0].blocks[0]))
-    for op in kernel_body(func):
-        if isinstance(op, arith.ExtFOp):
-            exact = before.rounding(op.operands[0], op.results[0].type)
-            if exact is not None:
-                op.results[0].replace_all_uses_with(exact)
+    for op in widening:
+        exact = before.rounding(op.operands[0], op.results[0].type)
+        if exact is not None:
+            op.results[0].replace_all_uses_with(exact)
     return len(before.roundings)
 
 
-def _reads_rounded(op: ir.Operation) -> bool:
-    """Whether an op widens what was rounded."""
-    return isinstance(op, arith.ExtFOp) and defining_op(op.operands[0], arith.TruncFOp) is not None
+def _widening(func: ir.Operation) -> list[ir.Operation]:
+    return [op for op in kernel_body(func) if op.name == "arith.extf"]
 
 
 @dataclass

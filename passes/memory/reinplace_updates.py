@@ -78,10 +78,13 @@ class ReinplaceUpdates(AnalysisPass):
         found = _Updates.of(program, self.min_bytes)
         if not found.copies and not found.parts:
             return
-        uses = _Uses.of(Dependences.of(module))
         chains = [chain for call in found.copies if (chain := found.chain_back_from(call)) is not None]
+        local = found.local()
+        if not chains and not any(found.begins_at_torch(stage) for stage in local):
+            return
+        uses = _Uses.of(Dependences.of(module))
         chains = [chain for chain in chains if uses.allow(chain)]
-        local = [stage for stage in found.local() if uses.allow_local(stage)]
+        local = [stage for stage in local if uses.allow_local(stage)]
         for chain in chains:
             self._tell(remarks, chain.stages, "an argument is updated where it lies", len(chain.stages) + 1)
             for stage in reversed(chain.stages):
@@ -149,13 +152,15 @@ class _Updates:
     @staticmethod
     def of(program: Program, min_bytes: int) -> "_Updates":
         found, hints = _Updates(program), hints_of(program.main)
+        known: dict[ir.Operation, tuple[int, int] | PartialWrite | None] = {}  # of each kernel
         for call, kernel in program.kernel_calls():
-            if (copied := _copied(kernel)) is not None:
-                found.copies[call] = copied
-            elif len(call.results) == 1 and storage_bytes(call.results[0], hints) >= min_bytes:
-                part = partial_write(kernel)
-                if part is not None and part.is_short(TensorSpec.of(call.results[0].type), hints):
-                    found.parts[call] = part
+            if kernel not in known:
+                known[kernel] = _copied(kernel) or _short_part(kernel, call, hints, min_bytes)
+            does = known[kernel]
+            if isinstance(does, PartialWrite):
+                found.parts[call] = does
+            elif does is not None:
+                found.copies[call] = does
         return found
 
     def stage(self, call: ir.Operation, updates: Sequence[ir.Operation] = ()) -> _Stage | None:
@@ -197,6 +202,22 @@ class _Updates:
         """The stages whose result something but a kernel reads, so that it is in memory in any case."""
         stages = (self._from(call) for call in self.program.calls())
         return [s for s in stages if s is not None and self._is_read_apart(s.call.results[0])]
+
+    def begins_at_torch(self, stage: _Stage) -> bool:
+        """Whether a torch op may have made the storage that a stage copies, or a view of it.  Of several
+        stages in turn, the first one's has to be such.
+        """
+        value = stage.call.operands[stage.source]
+        while not isinstance(value.owner, ir.Block):
+            op = value.owner.operation
+            if op.name != "fuse.view":
+                callee = self.program.callee(op) if op.name == "func.call" else None
+                if callee is None or not is_kernel(callee):
+                    return callee is not None
+                value = op.operands[kernel_ties(callee)[list(op.results).index(value)]]
+            else:
+                value = op.operands[0]
+        return False
 
     def _from(self, call: ir.Operation) -> _Stage | None:
         """The stage that begins with a call."""
@@ -293,6 +314,16 @@ class _Uses:
         while root in self.over:
             root = self.over[root]
         return root
+
+
+def _short_part(
+    kernel: ir.Operation, call: ir.Operation, hints: dict[str, int], min_bytes: int
+) -> PartialWrite | None:
+    """The part that a kernel writes of a tensor of at least ``min_bytes``; ``call`` is any of its calls."""
+    if len(call.results) != 1 or storage_bytes(call.results[0], hints) < min_bytes:
+        return None
+    part = partial_write(kernel)
+    return part if part and part.is_short(TensorSpec.of(call.results[0].type), hints) else None
 
 
 def _copied(kernel: ir.Operation) -> tuple[int, int] | None:

@@ -97,8 +97,8 @@ class UnpackDots(AnalysisPass):
 
 def _has_candidates(func: ir.Operation) -> bool:
     """Whether a kernel loads bytes or words and all its products are of few rows or columns."""
-    body = kernel_body(func)
-    if not any(op.name == "fuse.load" and str(op.results[0].type) in MOST_PARTS for op in body):
+    loaded = {str(op.results[0].type) for op in kernel_body(func) if op.name == "fuse.load"}
+    if loaded.isdisjoint(MOST_PARTS):
         return False
     shape = KernelShape.of(Kernel.of(func))
     products = shape.kernel.products

@@ -20,7 +20,7 @@ wait    waits for the collective beside which the earlier one runs              
 ======  ==========================================================================================  ========
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import field
 from functools import cached_property
 from typing import Literal, NamedTuple
@@ -101,7 +101,7 @@ class Dependences:
     roots: list[int] = field(default_factory=list)
     users: list[list[int]] = field(default_factory=list)
     arguments: int = 0  #: values below this number are arguments of ``@main``
-    silent: set[str] = field(default_factory=set)  #: functions known to have no effect
+    silent: set[str] = field(default_factory=set)  #: names of nodes known to have no effect
     _is_tensor: list[bool] = field(default_factory=list)  #: of the values
     _sharing: dict[str, "_Sharing"] = field(default_factory=dict)  #: of the functions that are called
 
@@ -114,7 +114,7 @@ class Dependences:
         graph = Dependences(functions["main"])
         block = graph.main.regions[0].blocks[0]
         for argument in block.arguments:
-            graph._define(argument, None, False)
+            graph._define(argument, len(graph.values), False)
         graph.arguments = len(graph.values)
         for op in block.operations:
             graph._read(op.operation, functions)
@@ -127,17 +127,21 @@ class Dependences:
 
     def successors(self) -> list[list[int]]:
         """For each node, the nodes that must follow it, ascending and without repeats."""
-        following: list[set[int]] = [set() for _ in self.nodes]
+        following: list[list[int]] = [[] for _ in self.nodes]
         for edge in self.edges:
-            following[edge.before].add(edge.after)
-        return [sorted(f) for f in following]
+            found = following[edge.before]
+            if not found or found[-1] != edge.after:  # edges are sorted by it
+                found.append(edge.after)
+        return following
 
     def predecessors(self) -> list[list[int]]:
         """For each node, the nodes that must precede it, ascending and without repeats."""
-        preceding: list[set[int]] = [set() for _ in self.nodes]
+        preceding: list[list[int]] = [[] for _ in self.nodes]
         for edge in self.edges:
-            preceding[edge.after].add(edge.before)
-        return [sorted(p) for p in preceding]
+            found = preceding[edge.after]
+            if not found or found[-1] != edge.before:
+                found.append(edge.before)
+        return preceding
 
     def is_tensor(self, value: int) -> bool:
         """Whether a value is a tensor."""
@@ -147,45 +151,49 @@ class Dependences:
         """Whether the storage of ``value`` is that of an argument of ``@main``."""
         return self.roots[value] < self.arguments
 
-    def _define(self, value: ir.Value, root: int | None, tensor: bool) -> int:
-        """Numbers a value; ``tensor`` says that it is known to be one."""
+    def _define(self, value: ir.Value, root: int, tensor: bool) -> int:
+        """Numbers a value, which lives in the storage of value ``root``, its own number if in none;
+        ``tensor`` says that it is known to be one.
+        """
         number = self.numbers[value] = len(self.values)
         self.values.append(value)
-        self.roots.append(number if root is None else self.roots[root])
+        self.roots.append(root)
         self.users.append([])
         self._is_tensor.append(tensor or isinstance(value.type, ir.RankedTensorType))
         return number
 
     def _read(self, op: ir.Operation, functions: dict[str, ir.Operation]) -> None:
         index, name = len(self.nodes), op.name
+        numbers, roots = self.numbers, self.roots
         values = op.operands if name in WITHOUT_REGIONS else _operands(op)
-        operands = tuple([self.numbers[v] for v in values])
-        for operand in dict.fromkeys(operands):
-            self.users[operand].append(index)
+        operands = tuple([numbers[v] for v in values])
+        for operand in operands:
+            users = self.users[operand]
+            if not users or users[-1] != index:
+                users.append(index)
         callee, sharing = None, _OTHER.get(name)
         if name == "func.call":
             called = symbol(op.attributes["callee"])
-            callee = functions.get(called)
-            if callee is not None:
-                name, sharing = called, self._sharing.get(called)
+            if called in functions:
+                name, callee = called, functions[called]
+                sharing = self._sharing.get(called)
                 if sharing is None:
                     sharing = self._sharing[called] = _Sharing.of(callee)
         if sharing is None:
             sharing = _Sharing(name)
-        ties = sharing.ties
-        destinations = tuple([operands[t] for t in ties])
-        shared = {result: operands[i] for result, i in sharing.aliases}
-        if sharing.kind == "fuse.view":
-            shared[0] = operands[0]
-        shared.update(enumerate(destinations))
-        tensor = sharing.kind in ONLY_TENSORS
-        results = tuple([self._define(r, shared.get(i), tensor) for i, r in enumerate(op.results)])
+        shared, ties, tensor = sharing.shared, sharing.ties, sharing.kind in ONLY_TENSORS
+        results = []
+        for i, result in enumerate(op.results):
+            root = roots[operands[shared[i]]] if i in shared else len(roots)
+            results.append(self._define(result, root, tensor))
         reads: tuple[int, ...] = ()
         if sharing.kind not in NO_READS:
             reads = tuple([v for i, v in enumerate(operands) if self._is_tensor[v] and i not in ties])
-        mutated = tuple([operands[i] for i in sharing.mutated])
+        destinations = tuple([operands[t] for t in ties]) if ties else ()
+        mutated = tuple([operands[i] for i in sharing.mutated]) if sharing.mutated else ()
+        made = tuple(results)
         self.nodes.append(
-            Node(index, op, sharing.kind, callee, operands, results, reads, ties, destinations, mutated, name)
+            Node(index, op, sharing.kind, callee, operands, made, reads, ties, destinations, mutated, name)
         )
 
     def _connect(self) -> list[Edge]:
@@ -219,7 +227,10 @@ class Dependences:
                 root = self.roots[read]
                 if root in mutator:
                     add(mutator[root], node.index, "order", "raw", root)
-                readers.setdefault(root, []).append(node.index)
+                if root in readers:
+                    readers[root].append(node.index)
+                else:
+                    readers[root] = [node.index]
             for written in (*node.destinations, *node.mutated):
                 root = self.roots[written]
                 for reader in readers.pop(root, ()):
@@ -227,7 +238,7 @@ class Dependences:
                 if root in writer:
                     add(writer[root], node.index, "order", "waw", root)
                 writer[root] = node.index
-            if node.waits:
+            if node.mutated and node.waits:
                 root = self.roots[node.mutated[0]]
                 start = mutator.get(root, made.get(root, node.index))  # which may write into what is there
                 for beside in self.nodes[start + 1 : node.index]:
@@ -236,10 +247,14 @@ class Dependences:
                         add(beside.index, node.index, "order", "wait")
             for written in node.mutated:
                 mutator[self.roots[written]] = node.index
-            if node.name not in self.silent and node.effect:
-                if last_effect is not None:
-                    add(last_effect, node.index, "order", "effect")
-                last_effect = node.index
+            if node.name in self.silent:
+                continue
+            if not node.effect:
+                self.silent.add(node.name)
+                continue
+            if last_effect is not None:
+                add(last_effect, node.index, "order", "effect")
+            last_effect = node.index
         return [
             Edge(before, after, strength, reason, root)
             for after, before, reason, strength, root in sorted(found)
@@ -253,18 +268,20 @@ class _Sharing:
     kind: str
     ties: tuple[int, ...] = ()
     mutated: tuple[int, ...] = ()
-    aliases: tuple[tuple[int, int], ...] = ()  #: (result, operand whose storage it shares)
+    shared: Mapping[int, int] = field(default_factory=dict)  #: by result, the operand whose storage it shares
 
     @staticmethod
     def of(callee: ir.Operation) -> "_Sharing":
         kind = callee_kind(callee)
         ties = kernel_ties(callee) if "fuse.ties" in callee.attributes else ()
         if kind != "extern":
-            return _Sharing(kind, ties)
-        return _Sharing(kind, ties, extern_mutated(callee), tuple(aliased_operands(callee).items()))
+            return _Sharing(kind, ties, shared=dict(enumerate(ties)))
+        return _Sharing(kind, ties, extern_mutated(callee), aliased_operands(callee))
 
 
-_OTHER = {name: _Sharing(name) for name in ("func.return", "fuse.view", "fuse.empty")}
+_OTHER = {name: _Sharing(name) for name in ("func.return", "fuse.empty")} | {
+    "fuse.view": _Sharing("fuse.view", shared={0: 0})
+}
 
 #: Operations of graphs that are known to capture nothing.
 WITHOUT_REGIONS = frozenset({"func.call", "func.return", "fuse.view", "fuse.empty"})

@@ -66,7 +66,7 @@ class KernelBuilder(Arithmetic):
         first = len(self.inputs) + len(self.outputs)
         self._numbers = {n.value: arguments[first + i] for i, n in enumerate(self.numbers)}
         self._stored: list[ir.Value | None] = [None] * len(self.outputs)
-        self._used: set[str] = {name for spec in specs for name in builder.symbols_of(spec)}
+        self._used: set[str] = {name for spec in specs for name in spec.symbols}
 
     # Dims and coordinates.
     def dim(self, extent: Expr | int) -> Expr:

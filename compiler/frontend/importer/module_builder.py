@@ -31,7 +31,6 @@ class ModuleBuilder:
         self._body = ir.InsertionPoint(self.module.body)
         self._types: dict[Any, ir.Type] = {}
         self._strings: dict[str, ir.Attribute] = {}
-        self._symbols: dict[TensorSpec, tuple[str, ...]] = {}
         self._coordinates: dict[tuple[Expr, ...], ir.Attribute] = {}
         self._names: set[str] = {"main"}
         self.declarations: dict[str, ir.Operation] = {}
@@ -59,13 +58,6 @@ class ModuleBuilder:
         if known is None:
             with self.context:
                 known = self._types[spec] = spec.type()
-        return known
-
-    def symbols_of(self, spec: TensorSpec) -> tuple[str, ...]:
-        """``spec.symbols``, found once for each spec."""
-        known = self._symbols.get(spec)
-        if known is None:
-            known = self._symbols[spec] = spec.symbols
         return known
 
     def coordinates(self, at: Sequence[Expr]) -> ir.Attribute:
@@ -166,7 +158,7 @@ class ModuleBuilder:
 
     def empty(self, spec: TensorSpec, location: ir.Location) -> ir.Value:
         """``fuse.empty``: storage with the layout ``spec``."""
-        names = self.symbols_of(spec)
+        names = spec.symbols
         return self.op(
             "fuse.empty",
             [self.tensor_type(spec)],
@@ -181,7 +173,7 @@ class ModuleBuilder:
         """``fuse.view``: ``coordinates`` has one expression per source dim over ``v0``.. and symbols."""
         names: Sequence[str] = ()
         if self.symbol_values:
-            used = set(self.symbols_of(spec)).union(*(c.symbols() for c in coordinates))
+            used = set(spec.symbols).union(*(c.symbols() for c in coordinates))
             names = sorted(used & self.symbol_values.keys())
         attributes = {"map": self.coordinates(coordinates), "syms": self.strings(names)}
         return self.op(

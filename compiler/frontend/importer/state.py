@@ -183,7 +183,7 @@ class ImportState:
         """
         sizes, strides = tuple(fake.shape), fake.stride()
         offset = const(0) if begin is None else self.symbols.require(begin, user)
-        static = all(type(n) is int for n in (*sizes, *strides))
+        static = {*map(type, sizes), *map(type, strides)} <= {int}
         key = (sizes, strides, offset, fake.dtype, fake.device) if static else None
         known = None if key is None else self._specs.get(key)
         if known is not None:

@@ -117,6 +117,6 @@ def _signature(kernels: Sequence[TiledKernel], key: Sequence[Expr]) -> KernelArg
     named = {expression: name for kernel in kernels for expression, name in kernel.names.items()}
     for kernel in kernels:
         kernel.names = named  # so that all say the same of an argument
-    symbols |= {s for t in tensors.values() for s in builder.symbols_of(t.spec)}
+    symbols |= {s for t in tensors.values() for s in t.spec.symbols}
     sizes = sorted(symbols)
     return KernelArguments(tensors, sizes, numbers, [*tensors, *builder.values(sizes), *numbers])
