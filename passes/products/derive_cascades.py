@@ -73,7 +73,8 @@ class DeriveCascades(AnalysisPass):
     one of its products (``taken``), where more than 48 calls are between (``size``), where another call must
     run between (``cycle``), where no block fits (``blocks``) or none left enough registers (``spilled``), of
     so few rows without a softmax that ``expand-dots`` multiplies and sums them (``few``), and where a program
-    holds all columns (``held``), as in a narrow chain of two matrices.
+    holds all columns of two matrices (``held``), which is a narrow chain.  Of a batch of matrices, such as
+    chunks of a sequence, one block of columns may be all.
 
     ``products``: who computes products, as of ``choose-libraries``.  Unless it is ``generated``, only
     products with ``fuse.cascade`` are derived.  ``spilled`` lists FX nodes whose kernel took too many
@@ -238,6 +239,8 @@ def _uncut(kernel: ir.Operation, hardware: Hardware) -> NotOnline | None:
         batched = len(subject.classes) > len(subject.sides) + len(subject.summed)
         if LOOPED not in kernel.attributes and not batched and bound is not None and bound <= CHAIN_COLUMNS:
             return NotOnline("held", f"a program holds all {bound} columns")
+        if batched:  # no program that holds all columns has a batch of matrices
+            kernel.attributes[LOOPED] = ir.UnitAttr.get()
         if columns_in_a_loop(subject, hardware) is None:
             return NotOnline("held", "a program holds all columns")
     except NoTiling as error:

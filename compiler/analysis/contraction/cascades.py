@@ -25,6 +25,9 @@ _TYPES = ("bf16", "f16")
 _MOST_FEW, _FEWEST_ROWS = 16, 64
 #: The fewest columns: of fewer, scores stay in the cache.
 _FEWEST_COLUMNS = 256
+#: Rows and columns of matrices of a batch that a block holds whole, as chunks of a sequence are, and the fewest
+#: bytes of all scores.
+_CHUNK, _LEAST_SCORES = (64, 128), 16 << 20
 #: The fewest and the most elements of a row of a factor that is no scores.
 _NARROWEST_HEAD, _WIDEST_HEAD = 16, 256
 #: The most products whose sum is scores.
@@ -45,7 +48,8 @@ def cascades_of(products: Sequence[Product], around: Surroundings) -> list[Chain
             continue
         if _has_few_rows(last, around) and not step.reduces:  # ``split-reductions`` cuts a softmax alone
             continue
-        if all(_is_measured(p, last, around) for p in scores):
+        chunks = _are_chunks(scores, step.reduces, around)
+        if all(_is_measured(p, last, around, chunks) for p in scores):
             found.append(Chain(scores, ((last, step),)))
     return found
 
@@ -105,12 +109,19 @@ def _has_few_rows(last: Product, around: Surroundings) -> bool:
     return estimate(last.size("left"), around.hints) <= _MOST_FEW
 
 
-def _is_measured(scores: Product, last: Product, around: Surroundings) -> bool:
+def _are_chunks(scores: Sequence[Product], reduces: bool, around: Surroundings) -> bool:
+    """Whether a block holds the scores of each matrix of a large batch, and nothing is reduced of them."""
+    if reduces or len(scores) != 1 or around.bytes_of(scores[0].result) < _LEAST_SCORES:
+        return False
+    return all(scores[0].size(role).constant in _CHUNK for role in ("left", "right"))
+
+
+def _is_measured(scores: Product, last: Product, around: Surroundings, chunks: bool) -> bool:
     sizes = {role: estimate(scores.size(role), around.hints) for role in ("left", "right", "summed")}
     head = estimate(last.size("right"), around.hints)
     return (
         (sizes["left"] >= _FEWEST_ROWS or sizes["left"] <= _MOST_FEW)
-        and sizes["right"] >= _FEWEST_COLUMNS
+        and (sizes["right"] >= _FEWEST_COLUMNS or chunks)
         and max(sizes["summed"], head) <= _WIDEST_HEAD
         and min(sizes["summed"], head) >= _NARROWEST_HEAD
     )

@@ -483,3 +483,20 @@ def test_what_needs_whole_rows_says_so() -> None:
         assert text in message
     [graph] = check(merged_heads, q, k, v, **FORCED, rounding="eager").graphs
     assert refusals(graph) == []
+
+
+@pytest.mark.parametrize("sizes", [(64, 64, 128, 64), (40, 50, 24, 33)], ids=str)
+def test_chunks_that_a_block_holds_are_one_kernel_and_right(sizes: tuple[int, int, int, int]) -> None:
+    """Scores of chunks times decays, as state spaces have them: a batch of matrices no wider than a block."""
+
+    def inside(c: Tensor, b: Tensor, decay: Tensor, x: Tensor) -> Tensor:
+        return ((c @ b.mT) * decay) @ x
+
+    rows, columns, summed, made = sizes
+    args = [
+        drawn(6, rows, summed),
+        drawn(6, columns, summed, of=1),
+        drawn(6, rows, columns, of=2),
+        drawn(6, columns, made, of=3),
+    ]
+    assert_derived(check(inside, *args, **FORCED))
