@@ -25,8 +25,8 @@ _TYPES = ("bf16", "f16")
 _MOST_FEW, _FEWEST_ROWS = 16, 64
 #: The fewest columns: of fewer, scores stay in the cache.
 _FEWEST_COLUMNS = 256
-#: Rows and columns of matrices of a batch that a block holds whole, as chunks of a sequence are, and the fewest
-#: bytes of all scores.
+#: Rows and columns of matrices of a batch that a block holds whole, as chunks of a sequence are, and the
+#: fewest bytes of all scores.
 _CHUNK, _LEAST_SCORES = (64, 128), 16 << 20
 #: The fewest and the most elements of a row of a factor that is no scores.
 _NARROWEST_HEAD, _WIDEST_HEAD = 16, 256
