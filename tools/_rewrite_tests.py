@@ -133,6 +133,9 @@ TESTS = {
     "flex-attention": RewriteTests(
         "rewrites/test_flex_attention.py", "test_inductor_gets_the_op_alone", "test_left_alone"
     ),
+    "attention-biases": RewriteTests(
+        "rewrites/test_attention_biases.py", "test_it_stays_spelled_out", "test_it_becomes_a_call"
+    ),
     "attention-calls": RewriteTests(
         "rewrites/test_attention_calls.py", "test_it_computes_what_the_call_does", "test_left_alone"
     ),

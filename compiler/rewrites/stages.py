@@ -13,6 +13,7 @@ from torch.fx import GraphModule
 from ..base.dataclass import dataclass
 from ..base.options import Options
 from ..base.remarks import Remarks
+from .attention.attention_biases import keep_biases
 from .attention.attention_calls import spell_calls
 from .attention.attention_differences import split_differences
 from .captured.attention import fuse_attention
@@ -134,7 +135,8 @@ CAPTURED = Stage(
         Step(write_to_memory, Switch.ALWAYS, "what follows meets fewer views that are written"),
         Step(spell_sinks, Switch.INFERENCE, "before attention is looked for, which has no sinks"),
         Step(split_differences, Switch.ATTENTION, "what follows looks for products of one softmax"),
-        Step(keep_decoding, Switch.CASCADES, "what the next would make a call of"),
+        Step(keep_decoding, Switch.CASCADES, "what `attention` would make a call of"),
+        Step(keep_biases, Switch.CASCADES, "the same of more queries"),
         Step(fuse_attention, Switch.ATTENTION, "makes the op that the next three change"),
         Step(lay_out_queries, Switch.ATTENTION, "the strides of the query are those of the result"),
         Step(simplify_masks, Switch.ATTENTION, "a mask that is gone needs no layout"),

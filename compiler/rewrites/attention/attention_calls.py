@@ -44,7 +44,7 @@ from ..captured.matching import example, rewrite_graphs
 from ..rewriting import Weighed, rewrite
 
 #: The most queries of a call whose keys ``attention-splits`` or the library splits.
-_MOST_SPLIT = 16
+MOST_SPLIT = 16
 
 
 @rewrite(
@@ -106,7 +106,7 @@ def _refusal(node: Node) -> str | None:
         return "operands are broadcast"
     if q.device.type != "cuda" or q.dtype not in (torch.bfloat16, torch.float16):
         return "its operands are not of 16 bits on a GPU"
-    if q.shape[-2] <= _MOST_SPLIT:
+    if q.shape[-2] <= MOST_SPLIT:
         return "its keys are split"
     sizes, hardware = LoopedAttention(q.shape[2], k.shape[2], (q.shape[3], v.shape[3])), hardware_of(q.device)
     unmeasured = sizes.unmeasured(hardware)
@@ -161,4 +161,4 @@ def _spell(node: Node) -> None:
     node.graph.erase_node(node)
 
 
-__all__ = ["spell_calls"]
+__all__ = ["MOST_SPLIT", "spell_calls"]

@@ -158,7 +158,7 @@ def _fuse(graph: Graph, *, recomputed: bool) -> int:
         return 0
     count = 0
     for node in list(graph.nodes):
-        if _call(node)[0] != "matmul" or DERIVED in node.meta:
+        if not multiplies(node) or DERIVED in node.meta:
             continue
         found = recognize(node)
         if isinstance(found, str):
@@ -171,6 +171,11 @@ def _fuse(graph: Graph, *, recomputed: bool) -> int:
         _replace(graph, found)
         count += 1
     return count
+
+
+def multiplies(node: Node) -> bool:
+    """Whether a node is a product (matmul or bmm), which may be the last one of attention."""
+    return _call(node)[0] == "matmul"
 
 
 def recognize(node: Node) -> Attention | str:
@@ -477,4 +482,13 @@ def _same(left: Any, right: Any) -> bool:
     return len(left) == len(right) and all(statically_known_true(a == b) for a, b in pairs)
 
 
-__all__ = ["DERIVED", "STEPS", "Attention", "fuse_attention", "kernel_refusal", "loses_rows", "recognize"]
+__all__ = [
+    "DERIVED",
+    "STEPS",
+    "Attention",
+    "fuse_attention",
+    "kernel_refusal",
+    "loses_rows",
+    "multiplies",
+    "recognize",
+]
