@@ -20,6 +20,8 @@ BF16 = (torch.bfloat16,)
 FP8, LARGEST = torch.float8_e4m3fn, 448.0
 #: Experts, how many a token takes, and columns of tokens and of what is between: as in Mixtral and in Qwen 3.
 WIDE, MANY = (8, 2, 4096, 14336), (64, 8, 2048, 768)
+#: The same experts, of which a token takes more and fewer.
+WIDE_TO_ALL, MANY_TO_FEW = (8, 8, 4096, 14336), (64, 2, 2048, 768)
 TOKENS = (4096, 32768)
 #: Of the forms that are routed by index ops, which compute or hold more.
 FEWER_TOKENS = 4096
@@ -32,19 +34,19 @@ def grouped(x: Tensor, w: Tensor, offs: Tensor) -> Tensor:
     return torch._grouped_mm(x, w, offs=offs)
 
 
-def one_by_one(x: Tensor, w: Tensor, offs: Tensor) -> Tensor:
-    """The same in any type."""
-    bounds = [0, *offs.tolist()]
-    return torch.cat([x[first:last] @ w[e] for e, (first, last) in enumerate(itertools.pairwise(bounds))])
+def one_by_one(x: Tensor, w: Tensor, offs: Tensor, scales: Tensor | None = None) -> Tensor:
+    """The same in any type, with a scale for each output of an expert."""
+    made = x.new_empty(x.shape[0], w.shape[2])
+    for e, (first, last) in enumerate(itertools.pairwise([0, *offs.tolist()])):
+        made[first:last] = x[first:last] @ w[e] * (1 if scales is None else scales[e])
+    return made
 
 
 def grouped_fp8(x: Tensor, w: Tensor, offs: Tensor, row_scales: Tensor, scales: Tensor) -> Tensor:
     """The same of floats of 8 bits, with a scale for each row and each output."""
     if x.is_cuda:
         return torch._scaled_grouped_mm(x, w, row_scales, scales, offs=offs, out_dtype=torch.bfloat16)
-    bounds = itertools.pairwise([0, *offs.tolist()])
-    made = [x[a:b].float() @ w[e].float() * scales[e] for e, (a, b) in enumerate(bounds)]
-    return (torch.cat(made) * row_scales[:, None]).bfloat16()
+    return (one_by_one(x.float(), w.float(), offs, scales) * row_scales[:, None]).bfloat16()
 
 
 def in_bytes(x: Tensor) -> tuple[Tensor, Tensor]:
@@ -73,6 +75,22 @@ def layer_of(product: Callable[[Tensor, Tensor, Tensor], Tensor]) -> Callable[..
         return (product(h, w2, offs)[inverse] * share[:, :, None]).sum(1)
 
     return layer
+
+
+def one_expert_at_a_time(
+    x: Tensor,
+    weights: Callable[[int], Weights],
+    order: Tensor,
+    offs: Tensor,
+    inverse: Tensor,
+    share: Tensor,
+) -> Tensor:
+    """The layer in any type, which holds what one expert needs.  weights: of an expert."""
+    made = x.new_empty(order.shape[0], x.shape[1])
+    for e, (first, last) in enumerate(itertools.pairwise([0, *offs.tolist()])):
+        rows, (w1, w3, w2) = x[order[first:last]], weights(e)
+        made[first:last] = (F.silu(rows @ w1) * (rows @ w3)) @ w2
+    return (made[inverse] * share[:, :, None]).sum(1)
 
 
 def _experts(source: Source, count: int, top: int, tokens: int, skewed: bool) -> Tensor:
@@ -115,7 +133,11 @@ def _layer(
         *_sorted(source, experts, count),
     )
     moved = _moved(tokens, (count, top, width, hidden), source.size)
-    return Built(layer_of(grouped), args, moved, layer_of(one_by_one))
+
+    def exact(x: Tensor, w1: Tensor, w3: Tensor, w2: Tensor, *routing: Tensor) -> Tensor:
+        return one_expert_at_a_time(x, lambda e: (w1[e], w3[e], w2[e]), *routing)
+
+    return Built(layer_of(grouped), args, moved, exact)
 
 
 def _trained(source: Source, count: int, top: int, width: int, hidden: int, tokens: int) -> Built:
@@ -176,11 +198,12 @@ def _fp8_layer(source: Source, count: int, top: int, width: int, hidden: int, to
     args = source.normal(tokens, width), *weights, *_sorted(source, experts, count)
 
     def exact(
-        x: Tensor, w1: Tensor, s1: Tensor, w3: Tensor, s3: Tensor, w2: Tensor, s2: Tensor,
-        order: Tensor, offs: Tensor, inverse: Tensor, share: Tensor,
-    ) -> Tensor:  # fmt: skip
-        weights = [w * s[:, None] for w, s in ((w1, s1), (w3, s3), (w2, s2))]
-        return layer_of(one_by_one)(x, *weights, order, offs, inverse, share)
+        x: Tensor, w1: Tensor, s1: Tensor, w3: Tensor, s3: Tensor, w2: Tensor, s2: Tensor, *routing: Tensor
+    ) -> Tensor:
+        def weights_of(e: int) -> Weights:
+            return w1[e] * s1[e], w3[e] * s3[e], w2[e] * s2[e]
+
+        return one_expert_at_a_time(x, weights_of, *routing)
 
     return Built(layer_fp8, args, _moved(tokens, (count, top, width, hidden), 1), exact)
 
@@ -201,9 +224,11 @@ def _fp8_products(source: Source, count: int, top: int, width: int, hidden: int,
         x: Tensor, sx: Tensor, h: Tensor, sh: Tensor, w1: Tensor, s1: Tensor, w3: Tensor, s3: Tensor,
         w2: Tensor, s2: Tensor, offs: Tensor,
     ) -> tuple[Tensor, ...]:  # fmt: skip
-        rows = x * sx[:, None]
-        up = one_by_one(rows, w1 * s1[:, None], offs), one_by_one(rows, w3 * s3[:, None], offs)
-        return *up, one_by_one(h * sh[:, None], w2 * s2[:, None], offs)
+        return (
+            one_by_one(x, w1, offs, s1).mul_(sx[:, None]),
+            one_by_one(x, w3, offs, s3).mul_(sx[:, None]),
+            one_by_one(h, w2, offs, s2).mul_(sh[:, None]),
+        )
 
     moved = tokens * top * (width + 2 * width + 5 * hidden) + 3 * count * width * hidden
     return Built(products_fp8, args, moved, exact)
@@ -267,6 +292,8 @@ EXPERTS = graph_table(
     (
         *(_named("layer", _layer, shape, tokens) for shape in (WIDE, MANY) for tokens in TOKENS),
         *(_named("products", _products, shape, tokens) for shape in (WIDE, MANY) for tokens in TOKENS),
+        *(_named("layer", _layer, shape, FEWER_TOKENS) for shape in (WIDE_TO_ALL, MANY_TO_FEW)),
+        *(_named("products", _products, shape, FEWER_TOKENS) for shape in (WIDE_TO_ALL, MANY_TO_FEW)),
         *(_named("layer_skewed", _layer, shape, FEWER_TOKENS) for shape in (WIDE, MANY)),
         *(_named("products_skewed", _products, shape, FEWER_TOKENS) for shape in (WIDE, MANY)),
         *(_named("layer_trained", _trained, shape, FEWER_TOKENS, trains=4) for shape in (WIDE, MANY)),

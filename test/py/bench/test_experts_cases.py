@@ -3,18 +3,18 @@
 import pytest
 from bench_runs import assert_compiles, assert_judged
 
-from fuse_mlir.bench.cases_experts import EXPERTS, MANY, WIDE
+from fuse_mlir.bench.cases_experts import EXPERTS, MANY, MANY_TO_FEW, WIDE, WIDE_TO_ALL
 
 FORMS = [name for name in EXPERTS if name.endswith("_4096")]
 QUICK = ("layer_64", "layer_skewed_64", "layer_trained_8", "layer_fp8_8", "products_fp8_8", "capacity_8")
 
 
 def test_layers_stand_beside_their_products_alone():
-    for count, top, *_ in (WIDE, MANY):
-        for kind in ("", "_fp8"):
-            for tokens in (4096, 32768):
-                assert f"experts_layer{kind}_{count}x{top}_{tokens}" in EXPERTS
-                assert f"experts_products{kind}_{count}x{top}_{tokens}" in EXPERTS
+    named = [
+        *(f"{kind}{n}x{k}_{t}" for n, k, *_ in (WIDE, MANY) for kind in ("", "fp8_") for t in (4096, 32768)),
+        *(f"{n}x{k}_4096" for n, k, *_ in (WIDE_TO_ALL, MANY_TO_FEW)),
+    ]
+    assert {f"experts_{what}_{name}" for what in ("layer", "products") for name in named} <= {*EXPERTS}
 
 
 @pytest.mark.parametrize(
