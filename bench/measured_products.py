@@ -116,6 +116,18 @@ SEGMENTED: dict[tuple[int, int, int, int], list[tuple[float, float]]] = {
     (64, 262144, 768, 2048): [(1192, 1220)],
     (64, 262144, 2048, 768): [(1290, 1407)],
 }
+#: The same of floats of 8 bits, whose sums are exact or not: (segments, rows, columns, summed, fast_accum).
+BYTE_SEGMENTED: dict[tuple[int, int, int, int, bool], list[tuple[float, float]]] = {
+    (64, 32768, 768, 2048, False): [(469, 145)],
+    (64, 32768, 2048, 768, False): [(420, 188)],
+    (8, 8192, 14336, 4096, False): [(960, 1205)],
+    (8, 8192, 4096, 14336, False): [(906, 1076)],
+    (64, 262144, 768, 2048, False): [(888, 1049)],
+    (64, 262144, 2048, 768, False): [(1219, 1414)],
+    (64, 32768, 768, 2048, True): [(162, 115)],
+    (8, 8192, 14336, 4096, True): [(878, 777)],
+    (64, 262144, 768, 2048, True): [(771, 720)],
+}
 #: Two such products with a gate, of rows that are taken of fewer: (tokens, segments, rows, columns, summed).
 GATED: dict[tuple[int, int, int, int, int], list[tuple[float, float]]] = {
     (4096, 8, 8192, 14336, 4096): [(3131, 3173), (2824, 2979)],

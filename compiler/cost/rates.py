@@ -228,15 +228,17 @@ class CallRates:
 class SegmentRates:
     """Products of rows in segments: how many times as long as one of as many blocks of rows without them, and
     what they take beside that.  ``kernel``, ``kernel_more``; ``pair``, of two products in one kernel;
-    ``narrow``, of blocks of fewer sums than a thread has registers for; ``call``, ``call_more``, of the
-    library.  ``fewest``: rows of a segment, below which no estimate is fitted.  ``margin``: the part of the
-    library's time that a kernel is to take at most.
+    ``narrow``, of blocks of fewer sums than a thread has registers for; ``alone``, of blocks whose sums exist
+    twice, so that a multiprocessor has one program; ``call``, ``call_more``, of the library.  ``fewest``:
+    rows of a segment, below which no estimate is fitted.  ``margin``: the part of the library's time that a
+    kernel is to take at most.
     """
 
     kernel: float
     kernel_more: float
     pair: float
     narrow: float
+    alone: float
     call: float
     call_more: float
     fewest: float
@@ -348,7 +350,9 @@ class Margins:
 
 @dataclass(frozen=True)
 class Rates:
-    """All fitted numbers of a GPU."""
+    """All fitted numbers of a GPU.  ``byte_segments``: of floats of 8 bits, as ``segments`` of 16;
+    ``fast_byte_segments``, where tensor cores may add up all of their products.
+    """
 
     streaming: StreamingRates
     walks: WalkRates
@@ -357,6 +361,8 @@ class Rates:
     blocks: BlockRates
     calls: CallRates
     segments: SegmentRates
+    byte_segments: SegmentRates
+    fast_byte_segments: SegmentRates
     chains: ChainRates
     attention: AttentionRates
     collectives: CollectiveRates

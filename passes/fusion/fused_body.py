@@ -16,6 +16,7 @@ from ...compiler.ir.layout import TensorSpec
 from ...compiler.mlir import ir
 from ..base.kernels import DIMMED, WITHOUT_DIMS, kernel_body, rewrite_dims, text_list, vary
 from ..pass_base import PassError
+from .bit_views import is_filled
 
 NO_DIMS: frozenset[str] = frozenset()
 #: Operands of a ``fuse.load`` that takes no index: tensor, guard, other.
@@ -130,6 +131,8 @@ class Body:
         if is_true(guard) or shared:
             return value
         other = values[operands[2]]
+        if is_filled(value, guard, other):
+            return value
         select = ir.Operation.create(
             "arith.select", [value.type], [guard, value, other], loc=op.location, ip=self.ip
         )

@@ -16,6 +16,7 @@ from ...base.dataclass import dataclass
 from ...cost.clock import microseconds
 from ...cost.hardware import Hardware
 from ...cost.work import Work
+from ...ir.layout import ELEMENT_BYTES
 from ...ir.sizes import estimate
 from ..kernel.descriptors import streams
 from . import roofline, small
@@ -23,7 +24,7 @@ from .few_rows import FewRows
 from .product import Product
 from .surroundings import Moved
 from .tensor_cores import FEW, FEW_OF_PACKED, LEAST_WEIGHTS
-from .tiles import Blocks, ProductForm, blocks_for
+from .tiles import Blocks, ProductForm, blocks_for, segment_rates
 
 
 @dataclass(frozen=True)
@@ -63,7 +64,7 @@ class ContractionPlan:
     def margin(self, moved: Moved) -> float:
         """The part of the library's time that a kernel is to take at most."""
         if self.form.segments > 1:
-            return self.hardware.rates.segments.margin
+            return segment_rates(self.form, self.hardware).margin
         if self.few is not None or moved.widened:
             return 1.0
         library, front = self.library_microseconds(moved), moved.front_bytes > 0
@@ -143,13 +144,17 @@ def plan_of(
     if product.sums_segments:  # a matrix of the result for each, of its part of the sum
         k, batch, segments = -(-k // max(1, segments)), segments, 1
     behind = moved.behind
+    element = product.specs["left"].element
+    wide = ELEMENT_BYTES[element] if segments > 1 else 2  # other estimates are fitted to products of 16 bits
     form = ProductForm(
         m if rows is None else rows,
         n,
         k,
         batch,
-        product.specs["left"].element,
+        element,
         product.precision == "ieee",
+        left_bytes=wide,
+        right_bytes=wide,
         left_slots=moved.slots.get("left", 0),
         right_slots=moved.slots.get("right", 0),
         beside=0 if behind is None else behind.beside + behind.stored,

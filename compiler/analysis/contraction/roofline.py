@@ -11,6 +11,7 @@ The rates are fitted to products of 8 to 128256 rows and 64 to 128256 summed ele
 """
 
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import lru_cache
 
 from ...cost.clock import microseconds
@@ -23,7 +24,7 @@ from .few_rows import SHORTEST, Unmeasured
 from .product import UNIT, Product
 from .surroundings import Moved
 from .tensor_cores import FEW, FEW_OF_PACKED, LEAST_WEIGHTS
-from .tiles import MOST_FEW, ROW_BYTES, ProductForm, microseconds_whole
+from .tiles import MOST_FEW, ROW_BYTES, ProductForm, microseconds_whole, segment_rates
 
 #: Results that the library stores in a step.
 _STORED = 128 * 256
@@ -55,8 +56,8 @@ _UNEVEN = 64, 64
 #: Rows and columns of a matrix that one block has.
 _WHOLE = 128
 
-#: Element types that were measured, and elements of a vector of them.
-_MEASURED, _VECTOR = ("bf16", "f16"), 8
+#: Element types that were measured, and elements of a vector of them; of rows in segments, in 8 bits, too.
+_MEASURED, _VECTOR, _MEASURED_BYTES = ("bf16", "f16"), 8, ("f8E4M3FN",)
 
 
 def reads_weights_once(form: ProductForm, hardware: Hardware) -> bool:
@@ -102,7 +103,7 @@ def unmeasured(
     if not bounded and not all(spec.is_static for spec in product.specs.values()):
         return Unmeasured("sizes", "sizes that are known when compiling only")
     left = product.specs["left"]
-    if left.element not in _MEASURED:
+    if left.element not in _MEASURED + (_MEASURED_BYTES if product.segments else ()):
         return Unmeasured("dtype", f"kernels that multiply {left.element} were not measured")
     if product.sums_segments:
         return Unmeasured("segments", "no estimate is fitted to kernels of sums in segments")
@@ -117,7 +118,8 @@ def unmeasured(
     summed = product.size("summed").constant or 0
     around = unmeasured_around(moved, several=summed <= _SHORT_SUM, once=reads_once(product))
     if around is not None:
-        return around
+        far = product.segments and left.element in _MEASURED_BYTES
+        return replace(around, enough=hardware.rates.margins.far) if far else around
     rows = min(product.size(role).constant or 0 for role in ("left", "right"))
     if moved.packed == "moved" and rows > FEW_OF_PACKED:
         return Unmeasured("packed", f"more than {FEW_OF_PACKED} rows times numbers with zero points")
@@ -220,7 +222,7 @@ def as_kernel(form: ProductForm, moved: int, hardware: Hardware) -> float:
         return 0.0
     work = Work(moved, busy=microseconds_whole(form, hardware))
     whole = microseconds(work, hardware, hardware.rates.blocks.kernel)
-    rates = hardware.rates.segments
+    rates = segment_rates(form, hardware)
     times, more = rates.kernel if form.sums == 1 else rates.pair, rates.kernel_more
     return times * whole + more if form.segments > 1 else whole
 
@@ -241,7 +243,7 @@ def as_call(form: ProductForm, moved: int, hardware: Hardware) -> float:
     if form.uneven:
         compute = max(compute, _elements_loaded(form) * rates.uneven)
     whole = microseconds(Work(moved, steps=read_again, busy=compute), hardware, rates.call)
-    segments = hardware.rates.segments
+    segments = segment_rates(form, hardware)
     return segments.call * whole + segments.call_more if form.segments > 1 else whole
 
 

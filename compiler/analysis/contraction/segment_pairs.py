@@ -17,6 +17,7 @@ from .chains import ChainCost
 from .plan import ContractionPlan, contraction_plan, plan_of
 from .product import Product
 from .surroundings import Moved, Surroundings
+from .tiles import segment_rates
 
 
 class _Shared(NamedTuple):
@@ -104,7 +105,7 @@ def _cost(
         calls += roofline.pointwise_microseconds(shared.read + rows, elements * shared.slots, hardware)
         calls += hardware.rates.calls.beside
     kernel = contraction_plan(form, hardware).kernel_microseconds(replace(moved, fused_bytes=fused))
-    return ChainCost(kernel, calls, hardware.rates.segments.margin, pair=True)
+    return ChainCost(kernel, calls, segment_rates(form, hardware).margin, pair=True)
 
 
 def _shared(pair: Sequence[Product], around: Surroundings) -> _Shared | None:

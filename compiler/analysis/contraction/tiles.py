@@ -15,6 +15,7 @@ from functools import lru_cache
 from ...base.dataclass import dataclass
 from ...cost.clock import microseconds as clock
 from ...cost.hardware import Hardware
+from ...cost.rates import SegmentRates
 from ...cost.work import Work
 from ...ir.contractions import FAST_TYPES
 from ...ir.layout import ELEMENT_BYTES
@@ -126,8 +127,12 @@ class ProductForm:
         and then.
         """
         little = self.beside == 0 or (self.beside == 1 and self.behind <= _LITTLE)
-        twice = self.element in FAST_TYPES and not self.fast_accum
-        return _BARE if little and not self.right_slots and not twice else _BESIDE
+        return _BARE if little and not self.right_slots and not self.twice else _BESIDE
+
+    @property
+    def twice(self) -> bool:
+        """Whether its sums exist twice."""
+        return self.element in FAST_TYPES and not self.fast_accum
 
     @property
     def summed(self) -> tuple[int, ...]:
@@ -225,7 +230,6 @@ def microseconds(form: ProductForm, blocks: Blocks, hardware: Hardware) -> float
     behind = points * form.behind * (rates.overlapped if at_once > 1 else 1.0)
     stored = points * _RESULT_BYTES * (1 + form.beside)
     stage = _stage_bytes(form, blocks.m, blocks.n, blocks.k)
-    narrow = form.segments > 1 and blocks.thread_sums * form.sums < _BARE
     steps, waves = -(-max(form.k, 1) // blocks.k), math.ceil(tiles / (sms * at_once))
     wave = steps * _step_microseconds(form, blocks, at_once, stage, hardware)
     wave += clock(Work(written=stored, slots=behind), hardware, rates.behind)
@@ -238,7 +242,26 @@ def microseconds(form: ProductForm, blocks: Blocks, hardware: Hardware) -> float
         steps=moved / in_flight,
         busy=waves * (wave + rates.whole.starts) - rates.whole.starts,
     )
-    return clock(whole, hardware, rates.whole) * (hardware.rates.segments.narrow if narrow else 1.0)
+    return clock(whole, hardware, rates.whole) * _in_segments(form, blocks, hardware)
+
+
+def segment_rates(form: ProductForm, hardware: Hardware) -> SegmentRates:
+    """Of products in segments of such elements."""
+    rates = hardware.rates
+    if form.element not in FAST_TYPES:
+        return rates.segments
+    return rates.byte_segments if form.twice else rates.fast_byte_segments
+
+
+def _in_segments(form: ProductForm, blocks: Blocks, hardware: Hardware) -> float:
+    """How many times as long as the estimate such blocks take of rows in segments."""
+    if form.segments == 1:
+        return 1.0
+    rates, sums = segment_rates(form, hardware), blocks.m * blocks.n * form.sums
+    narrow = blocks.thread_sums * form.sums < _BARE
+    registers = 2 * sums + OTHER_REGISTERS * hardware.warp * blocks.num_warps
+    alone = form.twice and hardware.registers < 2 * registers
+    return (rates.narrow if narrow else 1.0) * (rates.alone if alone else 1.0)
 
 
 def _step_microseconds(

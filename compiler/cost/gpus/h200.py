@@ -64,6 +64,7 @@ _FLEX = RateSource("flex_attention, 30 forms and sizes", "H200", "2026-11-28")
 _MASKED = RateSource("calls of attention under 6 masks", "H200", "2026-11-28")
 #: Products of layers of 8 and 64 experts, as kernels and calls (docs/experts.md).
 _EXPERTS = RateSource("products of experts, 8 sizes", "H200", "2026-11-28", 0.06)
+_BYTE_EXPERTS = RateSource("products of experts in 8 bits, 8 sizes", "H200", "2026-11-28", 0.09)
 #: 96 times 33 x 33 by 33 x 8192 in bf16 took 108 us, in blocks that load elements one by one.
 _UNEVEN = RateSource("one batch of products of odd rows, in the profiler", "H200", "2026-11-28")
 #: Pairs of groups as one kernel and as two.
@@ -177,10 +178,28 @@ _SEGMENTS = SegmentRates(
     kernel_more=_us(15.0, _EXPERTS),
     pair=_times(1.18, _EXPERTS),
     narrow=_times(1.18, _EXPERTS),
+    alone=_times(1.0, _EXPERTS),
     call=_times(1.07, _EXPERTS),
     call_more=_us(33.0, _EXPERTS),
     fewest=Rate(256, "rows", _EXPERTS),
     margin=_times(0.96, _EXPERTS),
+)
+#: Of floats of 8 bits with 8 and 64 experts and 4096 and 32768 tokens.  Kernels of 64 x 128 and 128 x 128
+#: took 115 to 1414 us, calls 162 to 1219.  Where sums are added up apart, a program of 8 warps is alone on a
+#: multiprocessor and waits for each of these sums, while three of 4 warps take turns.
+_BYTE_SEGMENTS = SegmentRates(
+    kernel=_times(1.09, _BYTE_EXPERTS),
+    kernel_more=_us(8.0, _BYTE_EXPERTS),
+    pair=_times(2.0, _BYTE_EXPERTS),
+    narrow=_times(1.0, _BYTE_EXPERTS),
+    alone=_times(1.4, _BYTE_EXPERTS),
+    call=_times(1.1, _BYTE_EXPERTS),
+    call_more=_us(300.0, _BYTE_EXPERTS),
+    fewest=Rate(256, "rows", _BYTE_EXPERTS),
+    margin=_times(0.96, _BYTE_EXPERTS),
+)
+_FAST_BYTE_SEGMENTS = replace(
+    _BYTE_SEGMENTS, call=_times(1.26, _BYTE_EXPERTS), call_more=_us(61.0, _BYTE_EXPERTS)
 )
 #: Calls of a wide chain: 8 layers of 262144 rows and 256 columns took 685 us, not 525; 64-256x7-4 columns
 #: 616, not 474.  Issue slots: 64-256x7-4 columns with biases and GELU took 1090 us, not 397.
@@ -268,6 +287,8 @@ RATES = Rates(
     _OF_BLOCKS,
     _CALLS,
     _SEGMENTS,
+    _BYTE_SEGMENTS,
+    _FAST_BYTE_SEGMENTS,
     _OF_CHAINS,
     _OF_ATTENTION,
     CollectiveRates(ring=Regime((("link",),))),

@@ -18,8 +18,8 @@ After::
 What computes x fuses with both readers.  Sums are added up in another order, always the same one; floats of
 16 bits in float32.
 
-It fires where a quarter of the multiprocessors or fewer would have a program, and these would go through 16
-blocks or more.
+It fires where a quarter of the multiprocessors or fewer would have a program, which would go through 32768
+points of a row or more, or 4096 of columns.
 
 It does not fire where a size is a symbol, where a tensor does not lie as its sizes say, or where the length
 has no divisor near the length of a slice.
@@ -45,8 +45,12 @@ _aten = torch.ops.aten
 _COLUMN_BYTES = 64
 #: Points of a slice: of a row, and of columns; so long, a block of a program holds it.
 _ROW, _COLUMN = 1024, 256
-#: Steps of a program from which slices pay for two more kernels, and the slices that one block adds up.
-_STEPS, _MOST = 16, 4096
+#: Points from which slices pay for two more kernels.  On an H200, one row of 16384 takes 6.0 us as one
+#: program, which holds it, and 7.5 in slices; 8 rows of 65536 37 and 9; a row of 1048576 543 and 10.6; 8192
+#: steps of 8 columns 89 and 12, 32768 of 64 345 and 29.
+_LONG_ROW, _LONG_COLUMN = 32768, 4096
+#: Slices that one block adds up.
+_MOST = 4096
 #: The part of the multiprocessors that has a program.
 _BUSY = 4
 #: The part of a block of a power of two that a slice is to fill.
@@ -106,9 +110,9 @@ def slice_length(shape: tuple[int, ...], dim: int, size: int, hardware: Hardware
     is not cut.
     """
     columns, rows, length = math.prod(shape[dim + 1 :]), math.prod(shape[:dim]), shape[dim]
-    least = _ROW if columns == 1 else _COLUMN
+    least, enough = (_ROW, _LONG_ROW) if columns == 1 else (_COLUMN, _LONG_COLUMN)
     programs = rows if columns == 1 else rows * -(-columns * size // _COLUMN_BYTES)
-    if not 0 < programs * _BUSY <= hardware.sm_count or length < _STEPS * least:
+    if not 0 < programs * _BUSY <= hardware.sm_count or length < enough:
         return None
     least = max(least, -(-length // _MOST))
     return next((n for n in _divisors(length, least) if n >= _FILLED * ceil_power(n)), None)

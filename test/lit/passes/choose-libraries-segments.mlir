@@ -100,7 +100,7 @@ module attributes {fuse.device = "cuda:0"} {
 // CHECK: %[[HALF:.*]] = arith.mulf %[[DOT]], %[[ROW]]
 // CHECK: %[[COLUMN:.*]] = "fuse.load"(%arg3, %[[KNOWN]], %{{.*}}, %[[SEGMENT]]) {at = ["i0", "d1"]}
 // CHECK: arith.mulf %[[HALF]], %[[COLUMN]]
-// SAID: missed: choose-libraries: dtype, {{.*}}: @scaled is the library's: kernels that multiply f8E4M3FN were not measured
+// SAID: missed: choose-libraries: few-rows, kernel_us={{[0-9.]+}}, call_us={{[0-9.]+}}: @scaled is the library's: 48 rows of a segment: the estimates are fitted to more
 module attributes {fuse.device = "cuda:0"} {
   func.func @main(%x: tensor<192x64xf8E4M3FN>, %w: tensor<4x64x96xf8E4M3FN, #fuse.layout<"4,64,96", "6144,1,64", "0", "">>, %a: tensor<192xf32>, %b: tensor<4x96xf32>, %o: tensor<4xi32>) -> tensor<192x96xbf16> {
     %y = call @scaled(%x, %w, %a, %b, %o) : (tensor<192x64xf8E4M3FN>, tensor<4x64x96xf8E4M3FN, #fuse.layout<"4,64,96", "6144,1,64", "0", "">>, tensor<192xf32>, tensor<4x96xf32>, tensor<4xi32>) -> tensor<192x96xbf16>

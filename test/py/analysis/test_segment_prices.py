@@ -9,7 +9,7 @@ from torch._subclasses import FakeTensorMode
 from torch.fx.experimental.proxy_tensor import make_fx
 from torch.nn import functional as F
 
-from fuse_mlir.bench.measured_products import GATED, SEGMENTED
+from fuse_mlir.bench.measured_products import BYTE_SEGMENTED, GATED, SEGMENTED
 from fuse_mlir.compiler.analysis.contraction.plan import contraction_plan
 from fuse_mlir.compiler.analysis.contraction.product import Product
 from fuse_mlir.compiler.analysis.contraction.segment_pairs import pair_costs
@@ -45,6 +45,29 @@ def test_a_product_is_estimated_within_a_tenth(sizes: tuple[int, int, int, int])
 def test_a_product_alone_is_the_librarys(sizes: tuple[int, int, int, int]) -> None:
     plan, around = contraction_plan(form(*sizes), H200), moved(*sizes)
     assert plan.kernel_microseconds(around) > plan.margin(around) * plan.library_microseconds(around)
+
+
+@pytest.mark.parametrize("sizes", BYTE_SEGMENTED, ids=str)
+def test_floats_of_8_bits_are_multiplied_by_the_faster_one(
+    sizes: tuple[int, int, int, int, bool],
+) -> None:
+    *rest, fast = sizes
+    segments, rows, columns, summed = rest
+    of_bytes = replace(form(*rest), element="f8E4M3FN", fast_accum=fast, left_bytes=1, right_bytes=1)
+    found = rows * summed + 2 * rows * columns + segments * columns * summed
+    plan, around = contraction_plan(of_bytes, H200), Moved(found, found, 1, found)
+    for library, kernel in BYTE_SEGMENTED[sizes]:
+        assert plan.library_microseconds(around) == pytest.approx(library, rel=0.18)
+        assert plan.kernel_microseconds(around) == pytest.approx(kernel, rel=0.1)
+        pays = plan.kernel_microseconds(around) <= plan.margin(around) * plan.library_microseconds(around)
+        assert pays == (kernel < library)
+
+
+def test_exact_sums_of_many_experts_take_turns_on_a_multiprocessor() -> None:
+    """Blocks of 64 x 128 in 4 warps: 145 us, where 128 x 128 in 8 took 163 to 171 (H200)."""
+    of_bytes = replace(form(64, 32768, 768, 2048), element="f8E4M3FN", left_bytes=1, right_bytes=1)
+    blocks = blocks_for(of_bytes, H200)
+    assert (blocks.m, blocks.n, blocks.k, blocks.num_warps) == (64, 128, 128, 4)
 
 
 @pytest.mark.parametrize("sizes", SEGMENTED, ids=str)

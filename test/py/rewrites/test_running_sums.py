@@ -26,7 +26,7 @@ def cut(function, *args):
         ((50000, 3), 0, 4, 400),
         ((64, 1 << 16), 1, 4, None),  # 64 programs
         ((32768, 1024), 0, 8, None),
-        ((8192,), 0, 4, None),  # 8 blocks
+        ((16384,), 0, 4, None),  # one program holds it
         ((2048, 64), 0, 8, None),
         ((65537,), 0, 4, None),  # a prime
         ((0, 64), 0, 4, None),
