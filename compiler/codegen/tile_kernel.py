@@ -377,7 +377,8 @@ class TileKernel(TileSegments):
 
     def _index(self, op: ir.Operation) -> None:
         e = parse(string(op.attributes["expr"]))
-        self._set(op, [self.index.value(e, self._indices(op, 0), self.index.shape(self.plan.axes[op]))])
+        value = self.index.value(e, self._indices(op, 0), self.index.shape(self.plan.axes[op]))
+        self._set(op, [self._number_of_lanes(op, value)])
 
     def _rand(self, op: ir.Operation) -> None:
         operands = [self._operand(v) for v in op.operands]

@@ -18,14 +18,14 @@ from ...ir.tile import Tile
 from ...mlir import ir
 from ..tile_ops import from_memory, to_memory
 from ..tile_plan import TilingError
-from .tile_products import TileProducts
+from .tile_groups import TileGroups
 
 #: What a load by a descriptor reads outside of a matrix.
 _ZEROS = 1
 _NORMAL = {"cache": tt.CACHE["none"], "evict": tt.EVICT["normal"]}
 
 
-class TileStreams(TileProducts):
+class TileStreams(TileGroups):
     """The tiles of a kernel with products; ``streams``: the accesses by descriptors."""
 
     def __init__(self, kernel: Kernel, tile: Tile) -> None:

@@ -66,6 +66,7 @@ module attributes {fuse.device = "cpu"} {
 // Must not fire: the groups of a row do not lie side by side, so they are read one by one.
 // TILE-LABEL: @spread
 // CHECK-LABEL: @spread
+// CHECK-NOT: "tt.bitcast"
 // CHECK: "tt.load"({{.*}} -> tensor<8x16x64xi8>
 module attributes {fuse.device = "cpu"} {
   func.func @main(%x: tensor<1x1024xbf16>, %w: tensor<1024x1024xui8>, %s: tensor<1024x8xbf16>) -> tensor<1x1024xf32> {

@@ -6,7 +6,12 @@
 
 // BAD: abacus
 
+// By how much a lane shifts zero points is a load that reads nothing, so that words are converted where they are
+// multiplied.
 // CHECK-LABEL: @words
+// CHECK: %[[NEVER:.*]] = arith.cmpi slt
+// CHECK: %[[MASK:.*]] = "tt.splat"(%[[NEVER]]) : (i1) -> tensor<1x16x1xi1>
+// CHECK: "tt.load"(%{{.*}}, %[[MASK]], %{{.*}}) {{.*}} -> tensor<1x16x1xi64>
 // CHECK: scf.for
 // CHECK: %[[B:.*]] = "tt.load"({{.*}} -> tensor<4x16x16xi32>
 // CHECK: "tt.elementwise_inline_asm_2"(%[[B]], %{{.*}}) {asm_string = "{{.*}}prmt.b32 bits, $1, $2, 0x5410; shr.b32 bits, bits, 0; lop3.b32 bits, bits, 0x000F000F, 0x43004300, 0xEA; {{.*}}fma.rn.bf16x2 $0, bits, one, $3; }"
