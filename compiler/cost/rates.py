@@ -114,8 +114,8 @@ class FewRowRates:
     further row costs of its bandwidth; ``weight_slots``, ``row_slots``: issue slots for each weight, and
     for each row of it.  ``tensor_cores``: whose weights tensor cores multiply as they are;
     ``packed_slots``: issue slots for each weight that they multiply as bytes hold it; ``moved_slots``: from
-    which a zero point is subtracted; ``looked_up_slots``: that is looked up in a table and scaled.  ``call``:
-    of a library.
+    which a zero point is subtracted; ``looked_up_slots``: that is looked up in a table and scaled;
+    ``of_many_rows``: so many times as many for more than 16 rows.  ``call``: of a library.
     """
 
     kernel: Regime
@@ -125,6 +125,7 @@ class FewRowRates:
     packed_slots: float
     moved_slots: float
     looked_up_slots: float
+    of_many_rows: float
     tensor_cores: Regime
     call: Regime
 

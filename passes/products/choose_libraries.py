@@ -98,7 +98,8 @@ class ChooseLibraries(AnalysisPass):
     widens them: nothing was fitted to such kernels, but the call moves five times the bytes.
 
     Weights that are made of bytes, and lie along what is summed, become a kernel with at most ``packed_rows``
-    rows, as ``unpack-dots`` leaves little to compute for each.
+    rows, as ``unpack-dots`` leaves little to compute for each; of more than 16, those in groups of at least
+    32 bytes that share a scale.
 
     On a GPU, ``auto`` makes kernels of all products that sum at most 4 elements, of any sizes and types (rule
     ``short``): transforms of points and colours, products of small matrices, outer products.  Such a product
@@ -135,7 +136,7 @@ class ChooseLibraries(AnalysisPass):
     hardware: str = "generic"
     products: Products = "auto"
     max_rows: Count = 4
-    packed_rows: Count = 16
+    packed_rows: Count = 64
     tensor_cores: Literal["none", "all"] = "all"
 
     def run_with(self, module: ir.Module, remarks: Remarks, analyses: AnalysisManager) -> None:

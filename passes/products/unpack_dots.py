@@ -50,10 +50,10 @@ class UnpackDots(AnalysisPass):
     Where the program asks for the rounding of the scaled weights, as with numbers of a table (NF4), the scale
     stays at the weights, and is read once for each group.  A table has at most 32 entries.
 
-    Does not fire on other products than those of 1 to 16 rows with at least 1024 rows of weights, nor on more
-    than four numbers in a byte or eight in a word, nor on a kernel that reduces anything else.  Scales stay
-    at the weights of groups of other than 16, 32, 64, 128 or 256 bytes, or words.  A kernel whose
-    ``fuse.tile`` is there already, and tile code, are left as they are.
+    Does not fire on other products than those of 1 to 16 rows (of groups, 64) with at least 1024 rows of
+    weights, nor on more than four numbers in a byte or eight in a word, nor on a kernel that reduces
+    anything else.  Scales stay at the weights of groups of other than 16, 32, 64, 128 or 256 bytes, or
+    words.  A kernel whose ``fuse.tile`` is there already, and tile code, are left as they are.
     """
 
     name: ClassVar[str] = "unpack-dots"
@@ -74,7 +74,8 @@ class UnpackDots(AnalysisPass):
             changes = any(w.scale is not None or w.groups or w.parts for w in packed.values())
             if not changes or len(packed) < len(found):
                 continue
-            if not alone(shape, {op: w.weights for op, w in packed.items()}):
+            in_groups = all(w.groups for w in packed.values())
+            if not alone(shape, {op: w.weights for op, w in packed.items()}, in_groups):
                 continue
             parts = {d: shape.points((d,)) for weights in packed.values() for d in weights.parts}
             for op, weights in packed.items():

@@ -24,9 +24,14 @@ _WORD = 4
 #: As above, of weights with a scale for each group: rows of weights, bytes of a row that a step takes, warps,
 #: and stages.
 _MANY_GROUPS, _FEW_GROUPS = (32, 128, 2, 4), (16, 512, 8, 3)
+#: The same for more than 16 rows, with at least so many blocks of 128 rows of weights, and with fewer: one
+#: group is no batch, so that Hopper's products take its weights from registers.
+_MANY_ROWS, _MANY_ROWS_OF_FEW, _LEAST_BLOCKS = (128, 1, 8, 3), (32, 4, 4, 3), 64
 #: Bytes of a group, below which 32 rows of weights go through shared memory once more (9.2 instructions a
 #: weight of 4 bits; 16 rows take 3.5), unless they are read as whole lines.
 _SHORT_GROUP = 32
+#: More rows are multiplied by one group after the other.
+_ROWS_OF_ONE_BATCH = 16
 #: Threads of a warp.
 _THREADS = 32
 
@@ -92,8 +97,14 @@ def group_blocks(
     of a step are read as a line of each row.
 
     The best of 11 blocks for 14336 x 4096, 4096 x 14336 and 128256 x 4096 weights of 4 bits in groups of 128,
-    times 1, 4, 8 and 16 rows, on an H200.
+    times 1, 4, 8 and 16 rows, on an H200; of 7 blocks for the first and 5 for the second, times 64 rows.
     """
+    if few > _ROWS_OF_ONE_BATCH:
+        blocks = _MANY_ROWS if outputs // _MANY_ROWS[0] >= _LEAST_BLOCKS else _MANY_ROWS_OF_FEW
+        rows, at_once, warps, stages = blocks
+        while groups % at_once:
+            at_once //= 2
+        return GroupBlocks(at_once, rows, ceil_power(few), warps, stages)
     many = outputs // _MANY_GROUPS[0] >= hardware.full_grid
     rows, step, warps, stages = _MANY_GROUPS if many else _FEW_GROUPS
     at_once = max(1, step // group_bytes)

@@ -15,7 +15,7 @@ from ...cost.hardware import Hardware
 from ...cost.work import Work
 from ...ir.sizes import estimate
 from .product import Product
-from .tensor_cores import multiplies, multiplies_packed
+from .tensor_cores import FEW_OF_PACKED, multiplies, multiplies_packed
 
 #: Types that were measured.
 _FLOATS = ("bf16", "f16", "f32")
@@ -96,6 +96,7 @@ class FewRows:
         if self.packed:
             more = {"moved": rates.moved_slots, "looked-up": rates.looked_up_slots}
             each = more.get(self.packed, rates.packed_slots)
+            each *= rates.of_many_rows if self.rows > FEW_OF_PACKED else 1.0
             work = Work(moved, slots=self.weights * each, launches=1)
             return microseconds(work, hardware, rates.tensor_cores)
         if self.multiplied and not widened:

@@ -23,8 +23,11 @@ from . import roofline, small
 from .few_rows import FewRows
 from .product import Product
 from .surroundings import Moved
-from .tensor_cores import FEW, FEW_OF_PACKED, LEAST_WEIGHTS
+from .tensor_cores import FEW, FEW_OF_GROUPS, FEW_OF_PACKED, LEAST_WEIGHTS
 from .tiles import Blocks, ProductForm, blocks_for, segment_rates
+
+#: Bytes of the groups of weights that more than 16 rows are multiplied by: no shorter ones were measured.
+_LEAST_GROUP = 32
 
 
 @dataclass(frozen=True)
@@ -57,7 +60,7 @@ class ContractionPlan:
     def few(self) -> FewRows | None:
         """The product as one of few rows; None for others."""
         form, (rows, columns) = self.form, sorted((self.form.m, self.form.n))
-        most = FEW_OF_PACKED if form.packed and columns >= LEAST_WEIGHTS else FEW
+        most = FEW_OF_GROUPS if form.packed and columns >= LEAST_WEIGHTS else FEW
         few = form.batch == form.segments == 1 and rows <= most and not self.small
         return FewRows.of_sizes(rows, columns, form.k, form.element, form.packed) if few else None
 
@@ -126,13 +129,16 @@ def _streams(product: Product) -> bool:
     return plain and all(streams(product.specs[role]) for role in ("left", "right", "result"))
 
 
-def _packed(product: Product, moved: Moved, larger: str) -> str:
+def _packed(product: Product, moved: Moved, rows: int, columns: int) -> str:
     """How the larger factor of a product of two matrices is made of bytes or words of numbers that are
-    neighbours along the sum, as ``Moved`` says; "" where it is made otherwise.
+    neighbours along the sum, as ``Moved`` says; "" where it is made otherwise, and where the product has more
+    rows, or columns, than tensor cores multiply it by.
     """
-    plain = (product.dims["left"], product.dims["right"]) == ("mk", "kn")
-    along = plain and product.specs[larger].strides[larger == "left"].constant == 1
-    return moved.packed if plain and along != moved.across else ""
+    larger, smaller = ("left", "right") if rows > columns else ("right", "left")
+    in_groups = moved.group_bytes >= _LEAST_GROUP and product.size(smaller).constant is not None
+    if min(rows, columns) > (FEW_OF_GROUPS if in_groups else FEW_OF_PACKED):
+        return ""
+    return moved.packed if roofline.lies_along(product, moved, larger) else ""
 
 
 def plan_of(
@@ -164,7 +170,7 @@ def plan_of(
         images=product.is_of_images,
         turned=product.is_turned,
         fast_accum=product.fast_accum,
-        packed=_packed(product, moved, "left" if m > n else "right"),
+        packed=_packed(product, moved, m if rows is None else rows, n),
         segments=segments,
         uneven=roofline.is_uneven(product),
     )

@@ -121,8 +121,10 @@ def unmeasured(
         far = product.segments and left.element in _MEASURED_BYTES
         return replace(around, enough=hardware.rates.margins.far) if far else around
     rows = min(product.size(role).constant or 0 for role in ("left", "right"))
-    if moved.packed == "moved" and rows > FEW_OF_PACKED:
-        return Unmeasured("packed", f"more than {FEW_OF_PACKED} rows times numbers with zero points")
+    larger = "right" if product.size("left").constant == rows else "left"
+    most = FEW_OF_PACKED if lies_along(product, moved, larger) else FEW
+    if moved.packed == "moved" and rows > most:
+        return Unmeasured("packed", f"more than {most} rows times numbers with zero points")
     each = (product.size("left").constant or 0) / max(1, product.size("segments").constant or 1)
     if product.segments and each < hardware.rates.segments.fewest:
         return Unmeasured("few-rows", f"{each:.0f} rows of a segment: the estimates are fitted to more")
@@ -133,6 +135,14 @@ def unmeasured(
             hardware.rates.margins.far if _widens_weights(product, moved) else 0.0,
         )
     return None
+
+
+def lies_along(product: Product, moved: Moved, larger: str) -> bool:
+    """Whether the numbers of a byte or word of the larger factor are neighbours along the sum, in a product
+    of two matrices."""
+    plain = (product.dims["left"], product.dims["right"]) == ("mk", "kn")
+    along = plain and product.specs[larger].strides[larger == "left"].constant == 1
+    return plain and along != moved.across
 
 
 def _widens_weights(product: Product, moved: Moved) -> bool:

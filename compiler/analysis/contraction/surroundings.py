@@ -7,7 +7,7 @@ from dataclasses import field
 from ...base.dataclass import dataclass
 from ...ir.kernel import REDUCTIONS, is_kernel, is_tiled, kernel_ties
 from ...ir.layout import TensorSpec
-from ...ir.sizes import stored_bytes
+from ...ir.sizes import estimate, stored_bytes
 from ...ir.storage import callee_name
 from ...ir.views import root_of, users_of
 from ...mlir import ir
@@ -41,7 +41,8 @@ class Moved:
     result.  ``packed``: "numbers" where a factor is made of bytes that hold one to four numbers each, or of
     words of up to eight, and of less beside; "moved" where an integer that is loaded is subtracted from
     these, "looked-up" where they are places in a table; else "".  ``across``: whether its rows lie in memory
-    across these numbers (GPTQ).
+    across these numbers (GPTQ).  ``group_bytes``: of the neighbours in a row of them that share a scale; 0
+    where all of a row do.
     """
 
     fused_bytes: int
@@ -56,6 +57,7 @@ class Moved:
     behind: "Behind | None" = None
     packed: str = ""
     across: bool = False
+    group_bytes: int = 0
 
 
 @dataclass(frozen=True)
@@ -126,6 +128,7 @@ class Surroundings:
         result = self._size(product.specs["result"])
         fused, call, launches, own, widened = result, result, 1, result, False
         front, reduced, border, slots, packed, across = 0, False, 0, dict[str, int](), "", False
+        group_bytes = 0
         copied = product.copied
         for operand, spec in product.reads:
             size, (made, sources) = self._size(spec), self.made_of(operand)
@@ -153,6 +156,7 @@ class Surroundings:
             widened |= bool(roles) and read < size
             if packs:
                 packed, across = packs, self._is_across(operand, sources)
+                group_bytes = self._group_bytes(operand, sources)
         readers = [self.joins(user) for user in users_of(product.result)]
         behind = self._behind(product.result, not all(readers)) if any(readers) else None
         if behind is not None:
@@ -165,7 +169,19 @@ class Surroundings:
             if behind.stored:
                 fused += result
         return Moved(
-            fused, call + front, launches, own, widened, slots, front, reduced, border, behind, packed, across
+            fused,
+            call + front,
+            launches,
+            own,
+            widened,
+            slots,
+            front,
+            reduced,
+            border,
+            behind,
+            packed,
+            across,
+            group_bytes,
         )
 
     def _packed(self, factor: ir.Value, made: list[ir.Operation], sources: list[ir.Value]) -> str:
@@ -183,6 +199,13 @@ class Surroundings:
         integers = sum(TensorSpec.of(v.type).element in _INTEGERS for v in sources)
         looked_up = any(n <= MOST_ENTRIES for n in entries)
         return "looked-up" if looked_up else "moved" if integers > 1 else "numbers"
+
+    def _group_bytes(self, factor: ir.Value, sources: list[ir.Value]) -> int:
+        """Of a packed factor, as ``Moved`` says."""
+        weights, *beside = sorted(sources, key=self.bytes_of, reverse=True)
+        scales = max(map(self.elements_of, beside), default=0)
+        rows = max(estimate(size, self.hints) for size in TensorSpec.of(root_of(factor).type).sizes)
+        return self.bytes_of(weights) // scales if scales > rows else 0
 
     def _tables(self, call: ir.Operation) -> list[ir.Value]:
         """What the kernel of a call looks up."""

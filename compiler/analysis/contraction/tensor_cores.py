@@ -18,9 +18,10 @@ FEW = 4
 #: How many rows times weights of 1 and 2 bytes an element are few, and faster on tensor cores: on an H200,
 #: each of 2 to 16 rows that was measured times int8, and 4 rows times 16 bits.
 _ROWS = {1: range(2, 17), 2: range(3, 5)}
-#: The same for weights that are made of bytes.
-FEW_OF_PACKED = 16
-_ROWS_OF_PACKED = range(1, FEW_OF_PACKED + 1)
+#: The same for weights that are made of bytes; and for groups of them that share a scale, where the number of
+#: rows is known when compiling: a step may then multiply one group by them.
+FEW_OF_PACKED, FEW_OF_GROUPS = 16, 64
+_ROWS_OF_PACKED, _ROWS_OF_GROUPS = range(1, FEW_OF_PACKED + 1), range(1, FEW_OF_GROUPS + 1)
 #: Rows of weights from which on programs suffice: a program takes 16 of them or more.
 LEAST_WEIGHTS = 1024
 #: So many products of few rows share the shared memory of a kernel.
@@ -53,8 +54,10 @@ def multiplies(rows: int, others: int, summed: int, element: str) -> bool:
 
 
 def multiplies_packed(rows: int, others: int, summed: int, element: str) -> bool:
-    """The same of weights that are made of bytes, of four numbers at most, or of words of fewer a byte."""
-    fits = rows in _ROWS_OF_PACKED and _fit(others, summed // MOST_PARTS["i8"], 1)
+    """The same of weights that are made of bytes, of four numbers at most, or of words of fewer a byte.  More
+    than 16 rows are taken for those of groups.
+    """
+    fits = rows in _ROWS_OF_GROUPS and _fit(others, summed // MOST_PARTS["i8"], 1)
     return element in _CASTS and fits and summed % (_VECTOR * MOST_PARTS["i8"]) == 0
 
 
@@ -85,7 +88,9 @@ def reason_to_sum(shape: KernelShape, op: ir.Operation) -> Summed | None:
     return None
 
 
-def weights_of(shape: KernelShape, op: ir.Operation, weights: ir.Value | None = None) -> int | None:
+def weights_of(
+    shape: KernelShape, op: ir.Operation, weights: ir.Value | None = None, in_groups: bool = False
+) -> int | None:
     """Bytes of an element of the weights of a ``fuse.dot`` of few rows that tensor cores multiply; None for
     other products.  *Weights* are the larger factor here, which may be activations.
 
@@ -95,7 +100,8 @@ def weights_of(shape: KernelShape, op: ir.Operation, weights: ir.Value | None = 
     what is summed, start at multiples of 16 bytes and have 128 bytes or more.  To multiply and add instead
     takes an instruction for each weight and row, and more for widening.
 
-    ``weights``: instead of the larger factor, which is these times a scale.
+    ``weights``: instead of the larger factor, which is these times a scale.  ``in_groups``: whether groups of
+    them share it, so that their products will be summed apart.
     """
     left, right = sides_of(shape, op)
     larger = larger_factor(shape, op)
@@ -107,8 +113,10 @@ def weights_of(shape: KernelShape, op: ir.Operation, weights: ir.Value | None = 
     spec, bound = shape.kernel.spec(access.argument), shape.bound(tuple(few))
     groups = _groups(shape, op)
     of_bytes = not plain or (spec.element_bytes == 1 and (groups or weights is not None))
-    wanted = _ROWS_OF_PACKED if of_bytes else _ROWS[spec.element_bytes]
     rows, dims = shape.points(tuple(few)), shape.kernel.op_dims[access.op]
+    of_groups = (in_groups or bool(groups)) and rows == bound
+    packed = _ROWS_OF_GROUPS if of_groups else _ROWS_OF_PACKED
+    wanted = packed if of_bytes else _ROWS[spec.element_bytes]
     length = shape.points(tuple(d for d in (*over(op), *groups) if d in dims))
     fits = (
         rows in wanted and bound in wanted and _fit(shape.points(tuple(others)), length, spec.element_bytes)
@@ -133,7 +141,7 @@ def is_of_few_rows(shape: KernelShape, op: ir.Operation) -> bool:
     bytes."""
     return (
         isinstance(op, fuse.Dot)
-        and min(shape.points(tuple(side)) for side in sides_of(shape, op)) in _ROWS_OF_PACKED
+        and min(shape.points(tuple(side)) for side in sides_of(shape, op)) in _ROWS_OF_GROUPS
     )
 
 
@@ -178,10 +186,14 @@ def sides_of(shape: KernelShape, op: ir.Operation) -> tuple[frozenset[str], froz
     return left - right, right - left
 
 
-def alone(shape: KernelShape, scaled: Mapping[ir.Operation, ir.Value] = MappingProxyType({})) -> bool:
+def alone(
+    shape: KernelShape,
+    scaled: Mapping[ir.Operation, ir.Value] = MappingProxyType({}),
+    in_groups: bool = False,
+) -> bool:
     """Whether all that a kernel reduces is factors of products with such weights, few enough for shared
     memory, and the products of groups of weights.  ``scaled``: the weights of products that take them times
-    a scale.
+    a scale; ``in_groups``: as in ``weights_of``.
     """
     products, kernel = shape.kernel.products, shape.kernel
     others = [op for op in kernel.reductions if op not in products]
@@ -192,7 +204,9 @@ def alone(shape: KernelShape, scaled: Mapping[ir.Operation, ir.Value] = MappingP
     loaded = {
         found[0].op for op, value in weights.items() if (found := _loaded(shape, op, value)) is not None
     }
-    return len(loaded) <= _MOST_PRODUCTS and all(weights_of(shape, op, scaled.get(op)) for op in products)
+    return len(loaded) <= _MOST_PRODUCTS and all(
+        weights_of(shape, op, scaled.get(op), in_groups) for op in products
+    )
 
 
 def _scores(shape: KernelShape) -> bool:

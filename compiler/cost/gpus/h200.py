@@ -103,6 +103,7 @@ _FEW_ROWS = FewRowRates(
     packed_slots=Rate(2.3, "slots/weight", _PACKED),
     moved_slots=Rate(4.0, "slots/weight", _PACKED),
     looked_up_slots=Rate(5.0, "slots/weight", _PACKED),
+    of_many_rows=Rate(6.0, "x", _PACKED),
     tensor_cores=Regime(HIDING, bandwidth=_part(0.963, _CONTRACTIONS), starts=_us(4.6, _CONTRACTIONS)),
     call=Regime(HIDING, bandwidth=_part(0.944, _CONTRACTIONS), starts=_us(7.3, _CONTRACTIONS)),
 )

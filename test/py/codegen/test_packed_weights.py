@@ -1,5 +1,6 @@
 """Few rows times weights that are packed in bytes, with scales of groups: against float64, and as code."""
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -11,6 +12,7 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from fuse_mlir.compiler.codegen.launches import kernel_sources
+from fuse_mlir.compiler.runtime.kernels.cubin import CompiledCubin
 
 OPTIONS = {"hardware": "h200", "interpret_level": "planned", "products": "generated"}
 
@@ -109,7 +111,7 @@ def numbers(case: str) -> list[Tensor]:
     torch.manual_seed(len(case))
     packed = torch.randint(0, 256, (1030, 256), dtype=torch.uint8)
     scale = torch.rand(1030, 4).bfloat16()
-    rows = {"one row": 1, "bytes": 1, "sixteen rows": 16, "a batch": 2}.get(case, 3)
+    rows = {"one row": 1, "bytes": 1, "sixteen rows": 16, "a batch": 2}.get(case, 64 if "many" in case else 3)
     x = torch.randn(rows, 512).bfloat16()
     match case:
         case "zero points":
@@ -127,6 +129,14 @@ def numbers(case: str) -> list[Tensor]:
         case "words across":
             w, zero = (torch.randint(-(2**31), 2**31, size).int() for size in ((64, 1032), (4, 129)))
             return [x, w, torch.rand(4, 1032).bfloat16(), zero]
+        case "many rows of much":
+            many = torch.randint(0, 256, (8200, 128), dtype=torch.uint8)
+            return [x[:50, :256], many, torch.rand(8200, 2).bfloat16()]
+        case "many rows of words across":
+            w, zero = (torch.randint(-(2**31), 2**31, size).int() for size in ((64, 1032), (4, 129)))
+            return [x.half(), w, torch.rand(4, 1032).half(), zero]
+        case "many rows by table":
+            return [x, packed, torch.rand(1030, 8), torch.randn(16)]
         case "short groups":
             return [x, packed, torch.rand(1030, 16).bfloat16()]
         case "floats of 8 bits":
@@ -155,6 +165,10 @@ def numbers(case: str) -> list[Tensor]:
 CASES: dict[str, Callable[..., Tensor]] = {
     "one row": four_bits,
     "sixteen rows": four_bits,
+    "many rows": four_bits,
+    "many rows of much": four_bits,
+    "many rows of words across": words_across,
+    "many rows by table": by_table,
     "zero points": zero_points,
     "double quantised": double_quantised,
     "bytes": bytes_in_groups,
@@ -174,7 +188,7 @@ CASES: dict[str, Callable[..., Tensor]] = {
     "a table of words": words_by_table,
 }
 #: The program rounds scaled weights: they are eager's, and only the order of sums differs.
-ROUNDED = ("table", "table of four", "table, double quantised", "a table of words")
+ROUNDED = ("many rows by table", "table", "table of four", "table, double quantised", "a table of words")
 
 
 def wrong_by(got: Tensor, wanted: Tensor) -> float:
@@ -235,18 +249,36 @@ def test_infinities_and_missing_numbers() -> None:
     torch.testing.assert_close(got[1].double()[known], wanted[1][known], rtol=2**-7, atol=1e17)
 
 
-def test_instructions(tmp_path: Path) -> None:
-    """Weights go from shared memory to registers in vectors, and take no conversion."""
+def machine_code(case: str) -> CompiledCubin:
+    """The kernel of a case, for sm_90."""
     pytest.importorskip("triton")
     from fuse_mlir.compiler.runtime.kernels.cubin import Target
     from fuse_mlir.compiler.runtime.kernels.triton_compile import compile_ttir
 
-    compiled = Compiled(four_bits, OPTIONS, None)
-    compiled(*numbers("one row"))
+    compiled = Compiled(CASES[case], OPTIONS, None)
+    compiled(*numbers(case))
     [source] = kernel_sources(compiled.graphs[0].module).values()
-    cubin = compile_ttir(
+    return compile_ttir(
         source.text, target=Target(90), num_warps=source.num_warps, num_stages=source.num_stages
     )
+
+
+def test_words_with_zero_points_are_converted_where_they_are_multiplied() -> None:
+    """They do not go through shared memory again, transposed, once they are floats."""
+    ptx = machine_code("half words across").ptx
+    assert "mma.sync.aligned.m16n8k16" in ptx and ".trans" not in ptx
+
+
+def test_many_rows_take_weights_from_registers() -> None:
+    """Hopper's products multiply 64 rows by weights that were converted in registers."""
+    ptx = machine_code("many rows of much").ptx
+    products = re.findall(r"wgmma.mma_async.sync.aligned.m64n64k16.f32.bf16.bf16 {[^}]*}, ({)?", ptx)
+    assert products and all(products)
+
+
+def test_instructions(tmp_path: Path) -> None:
+    """Weights go from shared memory to registers in vectors, and take no conversion."""
+    cubin = machine_code("one row")
     assert usage(cubin, tmp_path).spilled == 0
     products = cubin.ptx.count("mma.sync.aligned.m16n8k16")
     assert products and "ld.shared.b8" not in cubin.ptx and "ld.shared.u8" not in cubin.ptx

@@ -23,7 +23,7 @@ def drawn(seed: int) -> tuple[Callable[..., Tensor], list[Tensor], str]:
     """A product, its inputs (rows, bytes, scales, zero points, a bias), and how it is rounded."""
     torch.manual_seed(seed)
     pick = random.Random(seed).choice
-    bits, rows, outputs = pick([2, 4, 4, 8]), pick([1, 1, 2, 3, 5, 8, 16]), pick([1024, 1027, 1100])
+    bits, rows, outputs = pick([2, 4, 4, 8]), pick([1, 1, 2, 3, 5, 8, 16, 40, 64]), pick([1024, 1027, 1100])
     dtype, groups, length = pick([torch.bfloat16, torch.float16]), pick([8, 12]), pick([16, 32, 48, 64])
     downwards, signed, after = pick([True, False]), bits == 8 and pick([True, False]), pick([True, False])
     scaled, moved = pick(["group", "group", "row", "none"]), pick(["group", "constant", "none"])
@@ -50,7 +50,7 @@ def drawn_words(seed: int) -> tuple[Callable[..., Tensor], list[Tensor], str]:
     torch.manual_seed(seed)
     draw = random.Random(seed)
     pick = draw.choice
-    bits, rows, outputs = pick([4, 4, 4, 8]), pick([1, 1, 2, 3, 5, 8, 16]), pick([1024, 1032, 1104])
+    bits, rows, outputs = pick([4, 4, 4, 8]), pick([1, 1, 2, 3, 5, 8, 16, 40, 64]), pick([1024, 1032, 1104])
     parts, dtype, groups = 32 // bits, pick([torch.bfloat16, torch.float16]), pick([2, 4, 6])
     length, across, after = pick([8, 16, 16, 32, 12]), pick([True, True, False]), pick([True, False])
     order = pick(
@@ -95,7 +95,7 @@ def drawn_tables(seed: int) -> tuple[Callable[..., Tensor], list[Tensor], str]:
     """Numbers of a table, as NF4 and FP4: rows, bytes or words, scales of groups, tables of both, a bias."""
     torch.manual_seed(seed)
     pick = random.Random(seed).choice
-    bits, rows, outputs = pick([2, 4, 4, 4]), pick([1, 1, 2, 3, 5, 8, 16]), pick([1024, 1027, 1104])
+    bits, rows, outputs = pick([2, 4, 4, 4]), pick([1, 1, 2, 3, 5, 8, 16, 40, 64]), pick([1024, 1027, 1104])
     dtype, groups, words = pick([torch.bfloat16, torch.float16]), pick([4, 8, 12]), pick([False, False, True])
     length, downwards = pick([16, 32, 32, 64, 48]), pick([True, True, False])
     table_type, quantised, after = pick([torch.float32, dtype]), pick([True, False]), pick([True, False])
@@ -122,7 +122,7 @@ def drawn_columns(seed: int) -> tuple[Callable[..., Tensor], list[Tensor], str]:
     """Words whose numbers are of neighbouring outputs (AWQ), of groups that may lie in any order."""
     torch.manual_seed(seed)
     pick = random.Random(seed).choice
-    rows, outputs, groups = pick([1, 1, 2, 4, 8, 16]), pick([1024, 1104]), pick([2, 4])
+    rows, outputs, groups = pick([1, 1, 2, 4, 8, 16, 64]), pick([1024, 1104]), pick([2, 4])
     dtype, length, mixed = (
         pick([torch.bfloat16, torch.float16]),
         pick([64, 128, 48]),
