@@ -10,6 +10,7 @@ from told import Told
 from torch import Tensor
 from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.fx import GraphModule, symbolic_trace
+from torch.fx.experimental.symbolic_shapes import ShapeEnv
 from torch.nn import functional as F
 
 from fuse_mlir.compiler.base.options import Options
@@ -53,6 +54,10 @@ def dropped(q: Tensor, k: Tensor, v: Tensor, mask: Tensor) -> Tensor:
     return F.scaled_dot_product_attention(q, k, v, mask, 0.1, enable_gqa=True)
 
 
+def broadcast(q: Tensor, k: Tensor, v: Tensor, mask: Tensor) -> Tensor:
+    return F.scaled_dot_product_attention(q, k[:1], v[:1], mask, enable_gqa=True)
+
+
 def captured(
     function: Any = masked,
     rows: int = 80,
@@ -63,14 +68,29 @@ def captured(
     of_mask: torch.dtype = torch.bool,
     gradients: bool = False,
     mask: tuple[int, ...] = (),
+    symbolic: bool = False,
+    said: tuple[tuple[int, ...], torch.dtype] | None = None,
 ) -> GraphModule:
+    """``said``: sizes and dtype of the mask's example, whatever the op takes."""
     gm = symbolic_trace(function)
-    with FakeTensorMode():
+    shapes = ShapeEnv() if symbolic else None
+    with FakeTensorMode(shape_env=shapes) as mode:
         q = torch.empty(2, 8, rows, head, dtype=dtype, requires_grad=gradients)
         k, v = (torch.empty(2, 2, keys, head, dtype=dtype) for _ in range(2))
         told = Told(gm)
         told.device = device
-        told.run(q, k, v, torch.empty(mask or (2, 1, rows, keys), dtype=of_mask))
+        given = [q, k, v, torch.empty(mask or (2, 1, rows, keys), dtype=of_mask)]
+        told.run(*given)
+    if said is not None:
+        with mode:
+            example = torch.empty(said[0], dtype=said[1], device=device)
+        gm.graph.find_nodes(op="placeholder")[3].meta["example_value"] = example
+    if symbolic:
+        size = mode.from_tensor(torch.empty(keys), symbolic_context=None)
+        for node in gm.graph.find_nodes(op="placeholder"):
+            with mode:
+                value = node.meta["example_value"]
+                node.meta["example_value"] = value.new_empty(size.shape[0], *value.shape[1:])
     return gm
 
 
@@ -135,6 +155,13 @@ def test_left_alone(how: dict[str, Any]) -> None:
         ({"keys": 255}, ["80 rows and 255 keys were not measured"]),
         ({"head": 128}, ["it takes 0.97 times as long as the kernel"]),
         ({"gradients": True}, ["gradients are asked for"]),
+        ({"function": dropped}, ["it has no mask, or a dropout"]),
+        ({"said": ((2048,), torch.bool)}, ["operands are not 4-D, or the mask has one dim"]),
+        ({"said": ((80, 2048), torch.float16)}, ["operands differ in their dtype"]),
+        ({"function": broadcast}, ["operands are broadcast"]),
+        ({"dtype": torch.float32}, ["its operands are not of 16 bits on a GPU"]),
+        ({"rows": 4}, ["its keys are split"]),
+        ({"symbolic": True}, ["sizes are unknown"]),
         ({"function": causal}, []),
         ({"device": "cpu"}, []),
     ],

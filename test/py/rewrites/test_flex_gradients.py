@@ -121,6 +121,9 @@ def test_left_alone(dtype: torch.dtype, options: dict[str, str]) -> None:
     for a, b in zip(found, eager, strict=True):
         assert (a - b).norm() <= 1e-2 * b.norm()
     assert "flex-gradients" not in spelled(compiled)
+    if options.get("products") == "auto":
+        kept = [r.message for g in compiled.graphs for r in g.remarks.items if r.rule == "stays"]
+        assert any("Inductor's kernels of its gradients take less time" in text for text in kept)
 
 
 @pytest.mark.parametrize("learned", [True, False])

@@ -16,7 +16,7 @@ from fuse_mlir.compiler.rewrites.stages import STAGES, Stage, Step, Switch, swit
 from fuse_mlir.tools._rewrite_tests import TESTS
 
 REWRITES = {step.rewrite.name: step.rewrite for stage in STAGES for step in stage.steps}
-FOLDERS = ("captured", "attention", "joint", "chunks", "graph", "layouts")
+FOLDERS = ("captured", "attention", "joint", "chunks", "complex", "graph", "layouts")
 
 
 def module_of(rewrite: Rewrite):
