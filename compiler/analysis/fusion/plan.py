@@ -17,8 +17,8 @@ RULE_NAMES = {
     "cycle": "groups between which a third operation must run, because of data, effects or tokens",
     "atomic": "reads of a tensor that the other group updates atomically: it is complete only in the end",
     "index-mismatch": "reads that no placement of the producer serves, or shared reads at different points",
-    "products": "more than two products over the same dims that tensor cores compute, or products without "
-    "rows and columns in common",
+    "products": "more than two products over the same dims that tensor cores compute, products without "
+    "rows and columns in common, or two that read one matrix and fill the GPU each",
     "reduction-dims": "reductions over different dims, except row sums with column sums of one matrix, and "
     "products with what is reduced along their columns",
     "segments": "products of rows in different segments, or of rows that are other rows in the merged "
