@@ -205,3 +205,21 @@ def test_a_softmax_of_symbolic_lengths() -> None:
         assert (compiled(*args).double() - exact).norm() <= 1.05 * (capped(*args).double() - exact).norm()
     [graph] = compiled.graphs
     assert graph.externs == 0
+
+
+@pytest.mark.parametrize("sizes", [(64, 64, 128, 64), (128, 128, 64, 64), (40, 50, 24, 33)], ids=str)
+def test_chunks_that_a_block_holds(sizes: tuple[int, int, int, int]) -> None:
+    """Scores of chunks times decays, as state spaces have them."""
+
+    def inside(c: Tensor, b: Tensor, decay: Tensor, x: Tensor) -> Tensor:
+        return ((c @ b.mT) * decay) @ x
+
+    rows, columns, summed, made = sizes
+    args = [
+        on_gpu(300, rows, summed),
+        on_gpu(300, columns, summed, of=1),
+        on_gpu(300, rows, columns, of=2),
+        on_gpu(300, columns, made, of=3),
+    ]
+    [graph] = check(inside, *args, **FORCED).graphs
+    assert (graph.launches_after, graph.externs) == (1, 0)
