@@ -74,3 +74,47 @@ def test_floats_of_8_bits(seed: int, fast: bool) -> None:
     assert compiled.graphs[0].externs == 0
     error, others = ((y - want).abs().max() for y in (got, eager))
     assert error <= 2 * others + 2**-8 * want.abs().max()
+
+
+@pytest.mark.parametrize("fast", [False, True])
+def test_floats_of_8_bits_of_many_experts_are_a_kernel_by_default(fast: bool) -> None:
+    """Their rows are looked up as bytes."""
+    given = drawn(4096, 8, 64, 1024, 768, seed=3, device="cuda")
+    x = given["x"].to(torch.float8_e4m3fn)
+    w = given["w1"].mT.contiguous().to(torch.float8_e4m3fn)
+    scales = torch.rand(4096, device="cuda") + 0.5, torch.rand(64, 768, device="cuda") + 0.5
+
+    def taken(x: torch.Tensor, w: torch.Tensor, a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
+        rows = x.view(torch.uint8)[given["rows"]].view(torch.float8_e4m3fn)
+        return scaled(rows, w, a[given["rows"]], b, given["offs"], fast)
+
+    compiled = Compiled(taken)
+    got, eager = (run(x, w, *scales).double() for run in (compiled, taken))
+    rows, of_rows = x.view(torch.uint8)[given["rows"]].view(torch.float8_e4m3fn), scales[0][given["rows"]]
+    want = scaled_exactly(rows, w, of_rows, scales[1], given["offs"])
+    assert compiled.graphs[0].externs == 0
+    error, others = ((y - want).abs().max() for y in (got, eager))
+    assert error <= 2 * others + 2**-8 * want.abs().max()
+
+
+@pytest.mark.parametrize(("rows", "count"), [(32768, 64), (8192, 8), (5000, 3)])
+def test_the_places_of_tokens_at_experts(rows: int, count: int) -> None:
+    def places(taken: torch.Tensor) -> torch.Tensor:
+        each = torch.nn.functional.one_hot(taken, count)
+        return ((each.cumsum(0) - 1) * each).sum(-1)
+
+    taken = torch.randint(0, count, (rows,), device="cuda")
+    assert torch.equal(Compiled(places)(taken), places(taken))
+
+
+@pytest.mark.parametrize("shape", [(1 << 20,), (4, 1 << 17), (1 << 15, 40)])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+def test_long_running_sums_are_no_further_from_float64_than_eager(
+    shape: tuple[int, ...], dtype: torch.dtype
+) -> None:
+    x, dim = torch.rand(shape, device="cuda").to(dtype), len(shape) - 1 if shape[0] == 4 else 0
+    exact = x.double().cumsum(dim)
+    error, others = (
+        (f(x).double() - exact).norm() for f in (Compiled(lambda x: x.cumsum(dim)), lambda x: x.cumsum(dim))
+    )
+    assert error <= 1.05 * others + 1e-7 * exact.norm()

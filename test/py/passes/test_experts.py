@@ -176,6 +176,25 @@ def test_floats_of_8_bits_with_scales(seed: int, fast: bool) -> None:
     torch.testing.assert_close(got.double(), want, rtol=2**-8, atol=1e-6)
 
 
+def test_rows_that_are_looked_up_as_bytes_stay_one_load() -> None:
+    """Of floats of 8 bits, which torch does not look up itself."""
+    draw = torch.Generator().manual_seed(6)
+    offs = torch.tensor(ends(80, 5, random.Random(6)), dtype=torch.int32)
+    x, w = (torch.randn(shape, generator=draw).to(torch.float8_e4m3fn) for shape in ((40, 64), (5, 48, 64)))
+    a, b = (torch.rand(shape, generator=draw) + 0.5 for shape in ((40,), (5, 48)))
+    rows = torch.randint(0, 40, (80,), generator=draw)
+
+    def taken(x: torch.Tensor, rows: torch.Tensor) -> torch.Tensor:
+        return x.view(torch.uint8)[rows].view(torch.float8_e4m3fn)
+
+    compiled = Compiled(lambda x, rows, w, a, b, offs: scaled(taken(x, rows), w, a[rows], b, offs), GENERATED)
+    got = compiled(x, rows, w, a, b, offs)
+    want = scaled_exactly(taken(x, rows), w, a[rows], b, offs)
+    assert (compiled.graphs[0].externs, compiled.graphs[0].launches_after) == (0, 1)
+    assert "tt.bitcast" not in str(compiled.graphs[0].module)
+    torch.testing.assert_close(got.double(), want, rtol=2**-8, atol=1e-6)
+
+
 def test_one_row_is_the_librarys() -> None:
     given = drawn(1, 1, 4, 32, 48, seed=13)
     compiled = check(grouped, given["x"], given["w1"], given["offs"], **GENERATED)
