@@ -5,7 +5,8 @@
     log(sum(exp(x - amax(x))))     -> logsumexp(x) - amax(x)
 
 Both sides are the same but for rounding: a sum of differences from a logarithm of n exponentials is far
-from 0, so that nothing cancels.
+from 0, so that nothing cancels.  The last one errs by a rounding of the largest element, as the product does
+whose columns these are.
 """
 
 from math import prod

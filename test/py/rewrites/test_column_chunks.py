@@ -102,6 +102,27 @@ def test_the_limit_is_kept(function):
     assert all(peak > LIMIT for peak in peaks(whole)), peaks(whole)
 
 
+def test_gradients_lie_where_logits_were():
+    """Of chunks of a megabyte: as many columns fit as if there was no gradient."""
+    generator = torch.Generator().manual_seed(5)
+    x = torch.randn(16, 8, generator=generator).bfloat16().requires_grad_()
+    w = torch.randn(1 << 17, 8, generator=generator).bfloat16()
+    t = torch.randint(1 << 17, (16,), generator=generator)
+    limit = 1_600_000  # of logits of 4.2 MB
+
+    def loss(x, w, t):
+        return F.cross_entropy((x @ w.T).float(), t)
+
+    compiled = Compiled(loss, {"memory_limit": limit, "strict": True, "epilogues": "library", **PLANNED})
+    [found] = torch.autograd.grad(compiled(x, w, t), x)
+    forward, backward = peaks(compiled)
+    assert fired(compiled) and forward <= limit and limit / 2 < backward <= limit
+    wide = x.detach().double().requires_grad_()
+    [exact] = torch.autograd.grad(F.cross_entropy(wide @ w.double().T, t), wide)
+    [eager] = torch.autograd.grad(loss(x, w, t), x)
+    assert (found - exact).norm() <= 1.6 * (eager - exact).norm()
+
+
 @pytest.mark.parametrize("function", [*FIRES, extremes])
 def test_without_gradients(function):
     arguments, t = given()
