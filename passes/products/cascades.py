@@ -13,6 +13,7 @@ o without ever having a whole row of x if each reduction along j can be kept cur
 
 - p is ``exp(x - c) / l`` with ``c = max(m, s)``, where a number s beside the scores takes part in the
   softmax: ``sinks.py`` brings it to that form, and ``logarithms.py`` a ``logsumexp`` beside it or in it.
+- p is 0 in rows that see nothing: ``empty_rows.py`` makes the sums 0 there.
 
 Anything else that crosses j needs the whole row first, and is refused by its name: a norm of the scores, a
 second softmax of what the first one made, the k largest.  So is what is stored for each (i, j).
@@ -35,6 +36,7 @@ from ...compiler.ir.layout import TensorSpec
 from ...compiler.mlir import ir
 from ..base.kernels import dims_attribute, text_list
 from ..kernels.expectations import FACTORS, SoftmaxRow, erase_dead, factors_of, joined, made, move_behind
+from .empty_rows import select_behind
 from .logarithms import subtract_infinite_maxima
 from .sinks import subtract_maxima
 
@@ -158,6 +160,7 @@ def derive(func: ir.Operation, softmax: Callable[[ir.Operation], object]) -> Not
     ``fuse.online_softmax`` of a sum, where it is that of one.  A reason, and the kernel is in no useful
     state, where the chain does not run on line.
     """
+    select_behind(func)
     subtract_maxima(func)
     subtract_infinite_maxima(func)
     for op in [o.operation for o in func.regions[0].blocks[0].operations]:

@@ -229,6 +229,11 @@ def safe(hide: Hide, q: Tensor, k: Tensor, v: Tensor) -> Tensor:
     return s.softmax(-1).masked_fill((s == -math.inf).all(-1, True), 0) @ v
 
 
+def torchs_safe(hide: Hide, q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+    """The op that torch's own attention is made of, where it has a mask."""
+    return torch.ops.aten._safe_softmax(hide(scores(q, k)), -1) @ v
+
+
 def talking_heads(hide: Hide, q: Tensor, k: Tensor, v: Tensor, mix: Tensor) -> Tensor:
     p = hide(torch.einsum("bhij,hg->bgij", scores(q, k), mix)).softmax(-1)
     return torch.einsum("bhij,hg->bgij", p, mix) @ v
@@ -332,7 +337,8 @@ VARIANTS: dict[str, Variant] = {
     ),
     "gate": Variant(gated, lambda s: [drawn(s.batch, s.heads, s.rows, 16, of=3)]),
     "of a logarithm": Variant(logarithms, kernels=0),
-    "safe softmax": Variant(safe, rule="whole-row", kernels=0),
+    "safe softmax": Variant(safe, kernels=0),
+    "torch's safe softmax": Variant(torchs_safe, rule="whole-row", kernels=0),
     "talking heads": Variant(talking_heads, lambda s: [drawn(s.heads, s.heads)], rule="form", kernels=0),
     "lengths": Variant(lengths, lambda s: [torch.tensor([s.keys, 0])], skips=True),
     "one query": Variant(
