@@ -229,6 +229,20 @@ def test_floats_of_8_bits(rows: int, dtype: torch.dtype) -> None:
     assert wrong_by(got[finite], wanted[finite]) <= wrong_by(scaled(x, w, scale)[finite], wanted[finite])
 
 
+def test_sums_of_many_rows_are_cut() -> None:
+    """Programs of 128 of 4096 rows of weights have a part of the sum each, and 64 rows."""
+
+    def scaled(x: Tensor, w: Tensor, scale: Tensor) -> Tensor:
+        return F.linear(x, w.to(x.dtype)) * scale
+
+    x, scale = torch.randn(64, 2048).bfloat16(), torch.rand(4096).bfloat16()
+    w = torch.randint(-128, 128, (4096, 2048)).to(torch.int8)
+    compiled = Compiled(scaled, OPTIONS, None)
+    got, wanted = compiled(x, w, scale), scaled(x.double(), w, scale.double())
+    assert compiled.graphs[0].launches_after == 2
+    assert wrong_by(got, wanted) <= wrong_by(scaled(x, w, scale), wanted)
+
+
 def test_roundings_of_eager() -> None:
     """Scaled weights are rounded where ``rounding`` says so."""
     inputs = numbers("a batch")
