@@ -41,7 +41,8 @@ class Variant:
     derived; 0 where torch saves what has rows and columns; None where there are none.  ``learned``: whether
     what is beside q, k and v has gradients, too.  ``skips``: whether it leaves out blocks that it masks.
     ``error``: how many times eager's error gradients may have: few rows are multiplied by calls, which round
-    scores to 16 bits beside the sums of a kernel that does not.
+    scores to 16 bits beside the sums of a kernel that does not.  ``batch``: errors of one row of each head
+    vary from draw to draw by more than that, unless there are many.
     """
 
     attend: Callable[..., Tensor]
@@ -56,9 +57,10 @@ class Variant:
     learned: bool = False
     skips: bool = False
     error: float = 1.05
+    batch: int = 2
 
     def sizes(self, rows: int, keys: int) -> Sizes:
-        return Sizes(self.rows or rows, max(keys, self.keys))
+        return Sizes(self.rows or rows, max(keys, self.keys), self.batch)
 
     def operands(self, sizes: Sizes) -> list[Tensor]:
         """In bf16, on a CPU, equal each time."""
@@ -349,8 +351,8 @@ VARIANTS: dict[str, Variant] = {
         tree, lambda s: [torch.ones(s.rows, s.rows).tril().bool() & (counted(2, s.rows, s.rows) > 0)],
         sharing=2, rows=5, kernels=0,
     ),
-    "int8 cache": Variant(in_bytes, cache_of(torch.int8), sharing=2, rows=1, kernels=0),
-    "fp8 cache": Variant(in_bytes, cache_of(torch.float8_e4m3fn), sharing=2, rows=1, kernels=0),
+    "int8 cache": Variant(in_bytes, cache_of(torch.int8), sharing=2, rows=1, kernels=0, batch=32),
+    "fp8 cache": Variant(in_bytes, cache_of(torch.float8_e4m3fn), sharing=2, rows=1, kernels=0, batch=32),
     "pages of a cache": Variant(paged, _pages, sharing=2, rows=1, kernels=None),
     "pages and many rows": Variant(paged, _pages, sharing=2, kernels=None),
 }  # fmt: skip
