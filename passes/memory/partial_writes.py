@@ -1,5 +1,5 @@
-"""Kernels that write a new value to a part of a tensor, and the old contents to the rest of it: which part
-that is, and a kernel that writes this part only.  Not a pass.
+"""Kernels that only copy, and kernels that write a new value to a part of a tensor, and the old contents to
+the rest of it: which part that is, and a kernel that writes this part only.  Not a pass.
 """
 
 from collections.abc import Mapping, Sequence
@@ -14,7 +14,7 @@ from ...compiler.ir.kernel import Access, Kernel, argument_attributes, string
 from ...compiler.ir.layout import TensorSpec
 from ...compiler.ir.sizes import estimate
 from ...compiler.mlir import arith, ir
-from ..base.kernels import dimmed, dims_attribute, rewrite_dims, set_signature
+from ..base.kernels import dimmed, dims_attribute, kernel_body, rewrite_dims, set_signature
 from ..base.program import Program
 from ..kernels.conditions import comparison, negates
 
@@ -57,6 +57,15 @@ class _Compared(NamedTuple):
     predicate: int
     left: Expr
     right: Expr
+
+
+def copy_in(kernel: ir.Operation) -> tuple[ir.Operation, ir.Operation] | None:
+    """The load and the store of a kernel that only copies."""
+    body = [op for op in kernel_body(kernel) if op.name != "arith.constant"]
+    if [op.name for op in body] != ["fuse.load", "fuse.store", "func.return"]:
+        return None
+    load, store, _ = body
+    return (load, store) if store.operands[1] == load.results[0] and is_true(load.operands[1]) else None
 
 
 def partial_write(func: ir.Operation) -> PartialWrite | None:

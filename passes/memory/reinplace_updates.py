@@ -16,13 +16,11 @@ from ...compiler.ir.layout import TensorSpec
 from ...compiler.ir.sizes import hints_of
 from ...compiler.ir.storage import callee_name
 from ...compiler.ir.views import users_of
-from ...compiler.mlir import arith, func, ir
+from ...compiler.mlir import func, ir
 from ..analysis_manager import Analyses, AnalysisManager
 from ..base.program import Program
 from ..pass_base import AnalysisPass, Count
-from .partial_writes import PartialWrite, partial_write, writing_part
-
-_COPY = ("fuse.load", "fuse.store", "func.return")  #: what a copy is made of, constants apart
+from .partial_writes import PartialWrite, copy_in, partial_write, writing_part
 
 
 @dataclass(frozen=True)
@@ -330,17 +328,12 @@ def _copied(kernel: ir.Operation) -> tuple[int, int] | None:
     """The numbers of the arguments from which and into which a kernel copies every element, of one type; None
     for a kernel that does anything else.
     """
-    moving: list[ir.Operation] = []
-    for op in kernel.regions[0].blocks[0].operations:
-        if not isinstance(op, arith.ConstantOp):
-            moving.append(op.operation)
-            if op.operation.name != _COPY[len(moving) - 1]:
-                return None
-    load, store, _ = moving
-    same = store.operands[0].type == load.operands[0].type and store.attributes["at"] == load.attributes["at"]
-    if not same or store.operands[1] != load.results[0] or string(store.attributes["mode"]) != "set":
+    moving = copy_in(kernel)
+    if moving is None:
         return None
-    if not (is_true(load.operands[1]) and is_true(store.operands[2])):
+    load, store = moving
+    same = store.operands[0].type == load.operands[0].type and store.attributes["at"] == load.attributes["at"]
+    if not same or string(store.attributes["mode"]) != "set" or not is_true(store.operands[2]):
         return None
     read = Kernel.of(kernel)
     source, into = read.loads[0], read.stores[0]

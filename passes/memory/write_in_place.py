@@ -8,19 +8,19 @@ from ...compiler.analysis.program.lifetimes import storage_bytes
 from ...compiler.base.dataclass import dataclass
 from ...compiler.base.remarks import Remarks
 from ...compiler.index import Facts, const, offset, simplify, sym
-from ...compiler.ir.defining import is_true
 from ...compiler.ir.dialects import fuse
 from ...compiler.ir.kernel import Kernel, argument_attributes, kernel_ties, string
 from ...compiler.ir.layout import TensorSpec
 from ...compiler.ir.sizes import hints_of
 from ...compiler.ir.storage import Storage
-from ...compiler.mlir import arith, ir
+from ...compiler.mlir import ir
 from ..analysis_manager import AnalysisManager
 from ..base.kernels import kernel_body, result_types, set_signature
 from ..base.program import Program
 from ..base.tensors import static_view
 from ..pass_base import AnalysisPass, Count
 from ..products.library_products import argument_of, declare
+from .partial_writes import copy_in
 
 
 @dataclass(frozen=True)
@@ -87,7 +87,7 @@ class WriteInPlace(AnalysisPass):
         """Result number -> number of the operand that it is written over."""
         summary: Kernel | None = None
         pairs: dict[int, int] = {}
-        least = self.min_bytes if _copied(kernel) is None else 0
+        least = self.min_bytes if copy_in(kernel) is None else 0
         for result, tie in enumerate(kernel_ties(kernel)):
             for operand in storage.candidates(call, tie, least):
                 if operand in pairs.values():
@@ -249,18 +249,9 @@ def _in_place(program: Program, kernel: ir.Operation, pairs: dict[int, int]) -> 
     return new
 
 
-def _copied(kernel: ir.Operation) -> tuple[ir.Operation, ir.Operation] | None:
-    """The load and the store of a kernel that only copies."""
-    body = [op for op in kernel_body(kernel) if not isinstance(op, arith.ConstantOp)]
-    if [op.name for op in body] != ["fuse.load", "fuse.store", "func.return"]:
-        return None
-    load, store, _ = body
-    return (load, store) if store.operands[1] == load.results[0] and is_true(load.operands[1]) else None
-
-
 def _changes_nothing(kernel: ir.Operation) -> bool:
     """Whether a kernel of one argument stores each element that it loads where it lies."""
-    copied = _copied(kernel)
+    copied = copy_in(kernel)
     if copied is None or len(kernel.regions[0].blocks[0].arguments) != 1:
         return False
     load, store = copied
