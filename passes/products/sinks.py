@@ -57,7 +57,7 @@ def subtract_maxima(func: ir.Operation) -> None:
 
 
 def _divide(kernel: Kernel, columns: set[str]) -> None:
-    """Makes ``exp(x - c - log l)`` of a row ``exp(x - c) / l``, where a sum adds up that exponential as well
+    """Makes ``exp(x - c - log l)`` of a row ``exp(x - c) / l``, where l adds up these exponentials and others,
     and c is not the maximum of x alone, of which ``fuse.online_softmax`` is.
     """
     for power in [op for op in kernel.op_dims if op.name == "math.exp"]:
@@ -74,10 +74,27 @@ def _divide(kernel: Kernel, columns: set[str]) -> None:
         same = next((op for op in known if op.name == "math.exp"), None)
         if top is None or c == top or same is None:
             continue
+        if not _is_total(log.operands[0], same.results[0], columns):
+            continue  # the logarithm of a number below 0 is NaN, the quotient is not
         with ir.InsertionPoint(power), power.location:
             quotient = made("arith.divf", same.results[0], log.operands[0])
         power.results[0].replace_all_uses_with(quotient)
         power.erase()
+
+
+def _is_total(value: ir.Value, power: ir.Value, columns: set[str]) -> bool:
+    """Whether a number is the sum of ``power`` over columns, or adds exponentials to it."""
+    pending, found = [value], False
+    while pending:
+        term = pending.pop()
+        total, more = defining_op(term, fuse.Reduce), defining_op(term, arith.AddFOp)
+        if total is not None and total.operands[0] == power and _reduces(total, "sum", columns):
+            found = True
+        elif more is not None:
+            pending += list(more.operands)
+        elif defining_op(term, mlir_math.ExpOp) is None:
+            return False
+    return found
 
 
 def _maximum(c: ir.Value, x: ir.Value, columns: set[str]) -> ir.Value | None:
