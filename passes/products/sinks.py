@@ -57,8 +57,8 @@ def subtract_maxima(func: ir.Operation) -> None:
 
 
 def _divide(kernel: Kernel, columns: set[str]) -> None:
-    """Makes ``exp(x - c - log l)`` of a row ``exp(x - c) / l``, where l adds up these exponentials and others,
-    and c is not the maximum of x alone, of which ``fuse.online_softmax`` is.
+    """Makes ``exp(x - c - log l)`` of a row ``exp(x - c) / l``, where l adds up these exponentials, and maybe
+    others, and c is not the maximum of x alone, of which ``fuse.online_softmax`` is.
     """
     for power in [op for op in kernel.op_dims if op.name == "math.exp"]:
         difference = defining_op(power.operands[0], arith.SubFOp)
