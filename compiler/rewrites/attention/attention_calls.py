@@ -56,8 +56,6 @@ def spell_calls(gm: GraphModule) -> int:
 
     gm: as Dynamo hands it to a backend, with ``meta["example_value"]``.  It is changed in place.
     """
-    if torch.is_autocast_enabled("cuda"):
-        return 0
     kept = list[tuple[Node, str]]()
     count = Weighed(rewrite_graphs(gm, partial(_spell_graph, kept=kept)))
     for node, reason in kept:
@@ -68,11 +66,10 @@ def spell_calls(gm: GraphModule) -> int:
 def _spell_graph(graph: Graph, kept: list[tuple[Node, str]]) -> int:
     """``kept`` takes the calls under a mask that stay on a GPU, each with the reason."""
     calls = [n for n in graph.nodes if n.target is F.scaled_dot_product_attention]
-    if not calls or any(is_autocast(node) for node in graph.nodes):
-        return 0
+    cast = torch.is_autocast_enabled("cuda") or any(is_autocast(node) for node in graph.nodes)
     count = 0
     for node in calls:
-        reason = _refusal(node)
+        reason = "it runs under autocast" if cast else _refusal(node)
         if reason is None:
             _spell(node)
             count += 1

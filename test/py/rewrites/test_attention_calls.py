@@ -180,7 +180,9 @@ def test_other_gpus_and_options_keep_the_call(monkeypatch: pytest.MonkeyPatch) -
     for given in ({"rounding": "eager"}, {"products": "library"}, {"attention": False}):
         assert Switch.CASCADES not in switched_on(Options(**given), kind="inference", on_gpu=True)
     monkeypatch.setattr(torch, "is_autocast_enabled", lambda device: True)
-    assert spell_calls(captured()) == 0
+    counted = spell_calls(captured())
+    assert isinstance(counted, Weighed)
+    assert (int(counted), [text for _, text in counted.kept]) == (0, ["it runs under autocast"])
 
 
 def test_a_mask_that_does_not_broadcast_is_an_error() -> None:
