@@ -36,9 +36,9 @@ from torch.fx import GraphModule, Node
 
 from ...fx.new_node import new_node, tidied
 from ..rewriting import rewrite
+from .one_hot import ZEROS
 
 _aten = torch.ops.aten
-_ZEROS = frozenset({_aten.zeros.default, _aten.zeros_like.default, _aten.new_zeros.default})
 _NARROW = (torch.bfloat16, torch.float16)
 
 #: Bytes that clearing and rounding a table must take: about seven launches more, of some microseconds each,
@@ -69,7 +69,7 @@ def _rounded(node: Node) -> Node | None:
         return None
     [index] = indices  # type: ignore[union-attr,misc]
     [reader] = node.users
-    if not isinstance(table, Node) or table.target not in _ZEROS or not isinstance(index, Node):
+    if not isinstance(table, Node) or table.target not in ZEROS or not isinstance(index, Node):
         return None
     if reader.target is not _aten._to_copy.default or set(reader.kwargs) != {"dtype"}:
         return None

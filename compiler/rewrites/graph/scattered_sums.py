@@ -36,9 +36,9 @@ from torch.fx.experimental.symbolic_shapes import statically_known_true
 
 from ...fx.new_node import new_node, replace_nodes
 from ..rewriting import rewrite
+from .one_hot import ZEROS
 
 _aten = torch.ops.aten
-_ZEROS = frozenset({_aten.zeros.default, _aten.zeros_like.default, _aten.new_zeros.default})
 #: Ops that add to a table -> the number of the argument that they add.
 _SCATTERS: dict[Any, int] = {
     _aten.index_put.default: 2, _aten.index_add.default: 3, _aten.scatter_add.default: 3,
@@ -92,7 +92,7 @@ def _into_zeros(node: Node) -> list[Node]:
             return []
         found.append(node)
         node = node.args[0]  # type: ignore[assignment]
-    return found if node.target in _ZEROS else []
+    return found if node.target in ZEROS else []
 
 
 def _numbers(scatters: list[Node]) -> Any:

@@ -30,9 +30,9 @@ from torch.fx.experimental.symbolic_shapes import statically_known_true
 
 from ...fx.new_node import computed_node, new_node, replace_nodes
 from ..rewriting import rewrite
+from .one_hot import ZEROS
 
 _aten = torch.ops.aten
-_ZEROS = frozenset({_aten.zeros.default, _aten.zeros_like.default, _aten.new_zeros.default})
 _NARROW = (torch.bfloat16, torch.float16)
 
 
@@ -55,7 +55,7 @@ def _wide(node: Node) -> Node | None:
         return None
     val = node.meta["val"].float()
     with node.graph.inserting_before(node):
-        if table.target in _ZEROS:
+        if table.target in ZEROS:
             zeros = {**table.kwargs, "dtype": torch.float32}
             table = new_node(node.graph, table.target, *table.args, like=node, val=val, **zeros)
         else:
@@ -73,7 +73,7 @@ def _may_meet(table: Node, indices: Any, rows: Node) -> bool:
     if all(statically_known_true(math.prod(i.shape) == 1) for i in places):
         return False
     held, added = table.meta["val"].numel(), rows.meta["val"].numel()
-    return table.target in _ZEROS or statically_known_true(added >= held)
+    return table.target in ZEROS or statically_known_true(added >= held)
 
 
 __all__ = ["add_in_float32"]
