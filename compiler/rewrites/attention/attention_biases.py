@@ -24,7 +24,7 @@ from torch.fx import Graph, GraphModule, Node
 
 from ...cost.attention import LoopedAttention
 from ..captured.attention import DERIVED, Attention, multiplies, recognize
-from ..captured.attention_splits import hardware_of, is_autocast
+from ..captured.attention_splits import hardware_of, runs_under_autocast
 from ..captured.matching import example, rewrite_graphs
 from ..rewriting import Weighed, rewrite
 from .attention_calls import MOST_SPLIT
@@ -42,8 +42,6 @@ def keep_biases(gm: GraphModule) -> int:
 
     gm: as Dynamo hands it to a backend, with ``meta["example_value"]``.
     """
-    if torch.is_autocast_enabled("cuda"):
-        return 0
     kept = list[tuple[Node, str]]()
     count = Weighed(rewrite_graphs(gm, lambda graph: _keep(graph, kept)))
     for node, reason in kept:
@@ -54,7 +52,7 @@ def keep_biases(gm: GraphModule) -> int:
 def _keep(graph: Graph, kept: list[tuple[Node, str]]) -> int:
     """``kept`` takes what becomes a call, each with the reason."""
     count = 0
-    if any(is_autocast(node) for node in graph.nodes):
+    if runs_under_autocast(graph):
         return count
     for node in graph.nodes:
         out = example(node)

@@ -39,7 +39,7 @@ from torch.nn import functional as F
 from ...cost.attention import LoopedAttention
 from ...fx.new_node import new_node
 from ..captured.attention_masks import attention_arguments
-from ..captured.attention_splits import hardware_of, is_autocast
+from ..captured.attention_splits import hardware_of, runs_under_autocast
 from ..captured.matching import example, rewrite_graphs
 from ..rewriting import Weighed, rewrite
 
@@ -66,8 +66,9 @@ def spell_calls(gm: GraphModule) -> int:
 def _spell_graph(graph: Graph, kept: list[tuple[Node, str]]) -> int:
     """``kept`` takes the calls under a mask that stay on a GPU, each with the reason."""
     calls = [n for n in graph.nodes if n.target is F.scaled_dot_product_attention]
-    cast = torch.is_autocast_enabled("cuda") or any(is_autocast(node) for node in graph.nodes)
-    count = 0
+    if not calls:
+        return 0
+    cast, count = runs_under_autocast(graph), 0
     for node in calls:
         reason = "it runs under autocast" if cast else _refusal(node)
         if reason is None:

@@ -61,20 +61,24 @@ def split_keys(gm: GraphModule) -> int:
 
     gm: as Dynamo hands it to a backend, with ``meta["example_value"]``.  It is changed in place.
     """
-    if torch.is_autocast_enabled("cuda") or torch.are_deterministic_algorithms_enabled():
+    if torch.are_deterministic_algorithms_enabled():
         return 0
     return rewrite_graphs(gm, _split_graph)
 
 
 def _split_graph(graph: Graph) -> int:
     attentions = [n for n in graph.nodes if n.target is F.scaled_dot_product_attention]
-    if not attentions or any(is_autocast(node) for node in graph.nodes):
+    if not attentions or runs_under_autocast(graph):
         return 0
     return sum(_split(node) for node in attentions)
 
 
-def is_autocast(node: Node) -> bool:
-    """Whether a node begins or ends a region of autocast."""
+def runs_under_autocast(graph: Graph) -> bool:
+    """Whether autocast is on, or a node of the graph begins or ends a region of it."""
+    return torch.is_autocast_enabled("cuda") or any(map(_is_autocast, graph.nodes))
+
+
+def _is_autocast(node: Node) -> bool:
     return effect(node).opaque and "autocast" in getattr(node.target, "__name__", "")
 
 
@@ -229,9 +233,9 @@ def _by_parts(emit: Any, mask: Node, value: Tensor, heads: int, parts: int) -> N
 __all__ = [
     "KeySplit",
     "hardware_of",
-    "is_autocast",
     "masked_attention",
     "parts_of",
+    "runs_under_autocast",
     "split_attention",
     "split_keys",
 ]
