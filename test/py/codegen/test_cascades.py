@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 import torch
+from attention_forms import decayed
 from compiling import Compiled, check
 from draws import drawn
 from torch import Tensor
@@ -488,10 +489,6 @@ def test_what_needs_whole_rows_says_so() -> None:
 @pytest.mark.parametrize("sizes", [(64, 64, 128, 64), (40, 50, 24, 33)], ids=str)
 def test_chunks_that_a_block_holds_are_one_kernel_and_right(sizes: tuple[int, int, int, int]) -> None:
     """Scores of chunks times decays, as state spaces have them: a batch of matrices no wider than a block."""
-
-    def inside(c: Tensor, b: Tensor, decay: Tensor, x: Tensor) -> Tensor:
-        return ((c @ b.mT) * decay) @ x
-
     rows, columns, summed, made = sizes
     args = [
         drawn(6, rows, summed),
@@ -499,4 +496,4 @@ def test_chunks_that_a_block_holds_are_one_kernel_and_right(sizes: tuple[int, in
         drawn(6, rows, columns, of=2),
         drawn(6, columns, made, of=3),
     ]
-    assert_derived(check(inside, *args, **FORCED))
+    assert_derived(check(decayed, *args, **FORCED))

@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 import pytest
 import torch
+from attention_forms import decayed
 from compiling import Compiled, check
 from draws import drawn
 from torch import Tensor
@@ -217,10 +218,6 @@ def test_a_softmax_of_symbolic_lengths() -> None:
 @pytest.mark.parametrize("sizes", [(64, 64, 128, 64), (128, 128, 64, 64), (40, 50, 24, 33)], ids=str)
 def test_chunks_that_a_block_holds(sizes: tuple[int, int, int, int]) -> None:
     """Scores of chunks times decays, as state spaces have them."""
-
-    def inside(c: Tensor, b: Tensor, decay: Tensor, x: Tensor) -> Tensor:
-        return ((c @ b.mT) * decay) @ x
-
     rows, columns, summed, made = sizes
     args = [
         on_gpu(300, rows, summed),
@@ -228,5 +225,5 @@ def test_chunks_that_a_block_holds(sizes: tuple[int, int, int, int]) -> None:
         on_gpu(300, rows, columns, of=2),
         on_gpu(300, columns, made, of=3),
     ]
-    [graph] = check(inside, *args, **FORCED).graphs
+    [graph] = check(decayed, *args, **FORCED).graphs
     assert (graph.launches_after, graph.externs) == (1, 0)

@@ -14,6 +14,10 @@ def scores(q, k):
     return q @ k.mT * q.shape[-1] ** -0.5
 
 
+def decayed(c, b, decay, x):
+    return ((c @ b.mT) * decay) @ x
+
+
 def no_mask(q, k, v, mask):
     return scores(q, k).softmax(-1) @ v
 

@@ -3,10 +3,10 @@ what memory they take."""
 
 import pytest
 import torch
+from chunked_losses import peaks, results
 from compiling import Compiled, cloned
 from torch.nn import functional as F
 
-from fuse_mlir.compiler.analysis.program.lifetimes import peak_of
 from fuse_mlir.compiler.rewrites.chunks import column_chunks
 
 ROWS, INNER, COLUMNS = 24, 16, 1000
@@ -63,17 +63,6 @@ FIRES = [gemma, biased, spelled, weighed]
 
 def fired(compiled, name="column-chunks") -> bool:
     return any(r.pass_name == name for graph in compiled.graphs for r in graph.remarks.items)
-
-
-def peaks(compiled) -> list[int]:
-    found = [peak_of(graph.module) for graph in compiled.graphs]
-    return [p.bytes for p in found if p is not None]
-
-
-def results(function, arguments, t):
-    loss = function(*arguments, t)
-    loss.sum().backward()
-    return [loss.detach(), *(a.grad for a in arguments if a.grad is not None)]
 
 
 @pytest.mark.parametrize("function", FIRES)

@@ -3,10 +3,10 @@ take."""
 
 import pytest
 import torch
+from chunked_losses import peaks, results
 from compiling import Compiled, cloned
 from torch.nn import functional as F
 
-from fuse_mlir.compiler.analysis.program.lifetimes import peak_of
 from fuse_mlir.compiler.base.options import OptionError, Options
 
 ROWS, INNER, COLUMNS = 42, 16, 512
@@ -56,17 +56,6 @@ def entropy(x, w, v, b, t):
 
 def fired(compiled) -> bool:
     return any(r.pass_name == "row-chunks" for graph in compiled.graphs for r in graph.remarks.items)
-
-
-def peaks(compiled) -> list[int]:
-    found = [peak_of(graph.module) for graph in compiled.graphs]
-    return [p.bytes for p in found if p is not None]
-
-
-def results(function, arguments, t):
-    loss = function(*arguments, t)
-    loss.sum().backward()
-    return [loss.detach(), *(a.grad for a in arguments if a.grad is not None)]
 
 
 @pytest.mark.parametrize("function", [gemma, biased, spelled, distilled, entropy])
