@@ -16,6 +16,7 @@ from torch.fx.node import map_arg
 from ...base.dataclass import dataclass
 from ...fx.new_node import new_node
 from ...fx.views import RESHAPES
+from ..graph.one_hot import ZEROS
 
 _aten = torch.ops.aten
 PRODUCTS = frozenset({_aten.mm.default, _aten.addmm.default})
@@ -269,11 +270,7 @@ def places_of(rows: Rows, node: Node) -> tuple[Node, Any] | None:
 
 def _is_zero(node: Node) -> bool:
     filled = node.target in _CREATIONS | _NEW_CREATIONS and node.args[-1] == 0
-    return filled or node.target in (
-        _aten.zeros.default,
-        _aten.new_zeros.default,
-        _aten.zeros_like.default,
-    )
+    return filled or node.target in ZEROS
 
 
 def _along(node: Node) -> int:
