@@ -20,6 +20,7 @@ from .fusion.materialize_fusion import MaterializeFusion
 from .fusion.recompute_producers import RecomputeProducers
 from .fusion.store_reductions import StoreReductions
 from .graph.deduplicate_calls import DeduplicateCalls
+from .graph.deduplicate_checks import DeduplicateChecks
 from .graph.deduplicate_kernels import DeduplicateKernels
 from .graph.deduplicate_results import DeduplicateResults
 from .graph.duplicate_cheap import DuplicateCheap
@@ -297,6 +298,7 @@ TILING = PassStage(
         PassStep(CombineReductions(), "one read for what needs two"),
         PassStep(lambda s: SplitReductions(s.hardware), "few long rows would leave most of the GPU idle"),
         PassStep(WriteInPlace(), "fusion is over: results may overwrite dead operands"),
+        PassStep(DeduplicateChecks(), "launches are in order: what was asserted before holds"),
         PassStep(lambda s: CheckApart(s.hardware), "fusion is over: no product calls what a failure calls"),
         PassStep(DeduplicateKernels(), "equal kernels are tiled and compiled once"),
         PassStep(lambda s: SliceProducts(s.hardware), "a sum for each warp: few rows leave few programs"),
