@@ -49,8 +49,10 @@ class FoldRanges(AnalysisPass):
     byte).  What is converted from a float has those of the float, if that is computed of dims alone (the
     place of a pixel in a smaller image), or those that it is chosen by.  Where an image is sampled, that is
     ``select(x >= 0 and x < 128, fptosi(x), 0)``.  An integer of 64 bits that fits in 32, such as a distance
-    between positions, is converted to a float from these: a GPU converts a quarter as many of 64.  A kernel
-    in which nothing is decided is left as it is, and a store that accumulates runs as often as before.
+    between positions, is converted to a float from these: a GPU converts a quarter as many of 64.  The less
+    and the greater of two such integers are taken of 32 bits, too, which is one instruction instead of four:
+    a distance that is cut off, as a table of biases is looked up by.  A kernel in which nothing is decided is
+    left as it is, and a store that accumulates runs as often as before.
     Raises PassError on a module without ``@main``.
 
     Remarks: ``passed: folded``, with the numbers of comparisons, of indices and of conversions.
@@ -112,17 +114,32 @@ class _Ranges:
         return count
 
     def narrow(self, func: ir.Operation) -> int:
-        """Converts integers of 64 bits that fit in 32 to floats from these; how many there were."""
-        narrow, most = ir.IntegerType.get_signless(_NARROW_BITS), 1 << _NARROW_BITS - 1
-        found = []
-        for op in kernel_body(func):
-            if isinstance(op, arith.SIToFPOp) and op.operands[0].type == ir.IntegerType.get_signless(64):
-                low, high = self.range(op.operands[0])
-                if low is not None and high is not None and -most <= low and high < most:
-                    found.append(op)
+        """Lets conversions to floats, and the less and the greater of two, take 32 bits of integers of 64
+        that fit in these; how many there were.
+        """
+        narrow, wide = map(ir.IntegerType.get_signless, (_NARROW_BITS, _INDEX_BITS))
+        found = [
+            op
+            for op in kernel_body(func)
+            if (op.name == "arith.sitofp" or op.name in _EXTREMES)
+            and all(value.type == wide and self._is_narrow(value) for value in op.operands)
+        ]
         for op in found:
-            op.operands[0] = NewOps(op).make("arith.trunci", narrow, op.operands[0])
+            new = NewOps(op)
+            operands = [_of_type(value, narrow, new) for value in op.operands]
+            if op.name == "arith.sitofp":
+                [op.operands[0]] = operands
+            else:
+                made = new.make("arith.extsi", wide, new.make(op.name, narrow, *operands))
+                self.known[made] = self.range(op.results[0])
+                op.results[0].replace_all_uses_with(made)
+                op.erase()
         return len(found)
+
+    def _is_narrow(self, value: ir.Value) -> bool:
+        low, high = self.range(value)
+        most = 1 << _NARROW_BITS - 1
+        return low is not None and high is not None and -most <= low and high < most
 
     def answer(self, comparison: ir.Operation) -> bool | None:
         """What a signed comparison gives at all points; None where that varies or is not known."""
@@ -158,6 +175,8 @@ class _Ranges:
             return number, number
         if op.name == "arith.select":
             return self._chosen(op)
+        if op.name == "arith.extsi":
+            return self.range(op.operands[0])
         if op.name == "arith.trunci":
             found = self.range(op.operands[0])
             return _ANY if None in found else found
@@ -204,6 +223,16 @@ class _Ranges:
             chosen = _converted(first, condition)
         (low, high), (other_low, other_high) = chosen, self.range(second)
         return _both(low, other_low, min), _both(high, other_high, max)
+
+
+def _of_type(value: ir.Value, narrow: ir.IntegerType, new: NewOps) -> ir.Value:
+    """An integer that fits in a narrow type, in it."""
+    widened, constant = defining_op(value, arith.ExtSIOp), defining_op(value, arith.ConstantOp)
+    if widened is not None and widened.operands[0].type == narrow:
+        return widened.operands[0]
+    if constant is not None:
+        return new.constant(narrow, ir.IntegerAttr(constant.attributes["value"]).value)
+    return new.make("arith.trunci", narrow, value)
 
 
 def _converted(value: ir.Value, condition: ir.Value) -> Range:
