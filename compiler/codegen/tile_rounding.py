@@ -60,7 +60,10 @@ class Rounding:
         made = defining_op(narrow, arith.SIToFPOp, arith.UIToFPOp)
         if made is not None and str(wide) == "f32":
             source, signed = self.tile(made.operands[0]), isinstance(made, arith.SIToFPOp)
-            held = str(made.operands[0].type) == "i8" or bits_of(source, signed, str(narrow.type)) is not None
+            byte, kind = str(made.operands[0].type) == "i8", str(narrow.type)
+            if byte and signed and kind == "bf16" and self._packed_next(op.results[0], narrow.type):
+                return None  # Triton converts these in pairs
+            held = byte or bits_of(source, signed, kind) is not None
             integers = self.builder.of_bits(source, signed) if held else None
             if integers is not None:
                 return integers
