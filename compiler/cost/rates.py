@@ -309,9 +309,9 @@ class LoopedRates:
 class AttentionRates:
     """Attention under a mask, of few queries: ``call`` of the library, ``split`` over parts of the keys.
     ``margin``: the part of the call's time that the other form is to take at most.  ``looped``: of any number
-    of queries.  ``looking_up``: kernels that look a bias up for each score; ``masked``: calls, with what makes
-    their mask of that.  ``score``, ``look_up``: issue slots of a score, and of a number that is looked up in
-    the cache of a multiprocessor, beside what computes its place.
+    of queries.  ``looking_up``: kernels that look a bias up for each score; ``masked``: calls, with what
+    makes their mask of that.  ``score``, ``look_up``: issue slots of a score, and of a number that is looked
+    up in the cache of a multiprocessor, beside what computes its place.
     """
 
     looped: LoopedRates

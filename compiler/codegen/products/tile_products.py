@@ -220,7 +220,7 @@ def _is_made_of_bytes(value: ir.Value) -> bool:
     if isinstance(op, fuse.Load | ir.Block):
         return False
     return any(
-        isinstance(n.owner, fuse.Load) and str(n.type)[:2] in ("i8", "f8") or _is_made_of_bytes(n)
+        (isinstance(n.owner, fuse.Load) and str(n.type)[:2] in ("i8", "f8")) or _is_made_of_bytes(n)
         for n in op.operands
     )
 

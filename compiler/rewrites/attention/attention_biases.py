@@ -20,8 +20,8 @@ table stays in the cache of a multiprocessor (``bias_tables.py``).
 It fires on a GPU, where the kernel was measured to take less time than the call, for a mask that is added and
 that no op computes but by moving it; and for one that is looked up, where the clock says so of both
 (``cost/attention.py``).  It does not fire for a few queries, whose keys are split; where gradients are asked
-for, under autocast, for sizes that are unknown while compiling; for a table of more than 128 KiB, places in it
-that other ops than sums, differences, clamps and magnitudes of integers compute, or a bias that is read
+for, under autocast, for sizes that are unknown while compiling; for a table of more than 128 KiB, places in
+it that other ops than sums, differences, clamps and magnitudes of integers compute, or a bias that is read
 elsewhere, too, as layers may share one; nor under an option that makes no such kernel: ``products`` other
 than ``auto``, or ``rounding="eager"``.
 

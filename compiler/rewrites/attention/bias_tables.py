@@ -29,8 +29,8 @@ class BiasTable:
 
 def table_of(mask: Node, rows: int, keys: int) -> BiasTable | str | None:
     """What a bias of so many rows and keys is looked up in; None where it is not looked up by what is
-    computed of numbers of rows and keys alone, or where its table does not lie in memory.  A reason, a sentence without a
-    capital or a full stop, where no such kernel was measured.
+    computed of numbers of rows and keys alone, or where its table does not lie in memory.  A reason, a
+    sentence without a capital or a full stop, where no such kernel was measured.
     """
     node, shared = mask, False
     while True:

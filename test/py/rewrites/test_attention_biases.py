@@ -1,5 +1,5 @@
-"""rewrites/attention/attention_biases.py: attention with a bias in memory, or looked up in a table, which stays
-spelled out.
+"""rewrites/attention/attention_biases.py: attention with a bias in memory or in a table, which stays spelled
+out.
 """
 
 from typing import Any
@@ -49,7 +49,8 @@ def _distance(q: Tensor, k: Tensor) -> Tensor:
 
 
 def by_distance(q: Tensor, k: Tensor, v: Tensor, table: Tensor) -> Tensor:
-    return (q @ k.transpose(-2, -1) * 0.125 + table[:, _distance(q, k).clamp(-128, 128) + 128]).softmax(-1) @ v
+    bias = table[:, _distance(q, k).clamp(-128, 128) + 128]
+    return (q @ k.transpose(-2, -1) * 0.125 + bias).softmax(-1) @ v
 
 
 def embedded(q: Tensor, k: Tensor, v: Tensor, table: Tensor) -> Tensor:
