@@ -26,6 +26,7 @@ division by l instead of behind it.  With ``rounding="eager"`` no chain runs on 
 from collections.abc import Callable, Collection, Mapping
 from typing import NamedTuple
 
+from ...compiler.analysis.contraction.cascades import MOST_CALLS
 from ...compiler.analysis.fusion.graph import GroupGraph
 from ...compiler.analysis.kernel.accesses import Crossing
 from ...compiler.analysis.kernel.precision import IMPLICIT
@@ -40,8 +41,8 @@ from .empty_rows import select_behind
 from .logarithms import subtract_infinite_maxima
 from .sinks import subtract_maxima
 
-#: The most calls of a chain, and the most products whose sum may be x.
-_MOST, _MOST_FIRST = 48, 2
+#: The most products whose sum may be x.
+_MOST_FIRST = 2
 
 
 class NotOnline(NamedTuple):
@@ -70,8 +71,10 @@ def chain_of(graph: GroupGraph, last: int) -> tuple[int, ...] | NotOnline | None
         if any(made_by.get(v) in chain for v in graph.deps.nodes[node].reads):
             chain.add(node)
     chain |= _readers(graph, chain, last)
-    if len(chain) > _MOST:
-        return NotOnline("size", f"{len(chain)} calls are between its products, at most {_MOST} are fused")
+    if len(chain) > MOST_CALLS:
+        return NotOnline(
+            "size", f"{len(chain)} calls are between its products, at most {MOST_CALLS} are fused"
+        )
     stranger = runs_between(graph, chain)
     if stranger is not None:
         return NotOnline("cycle", f"{graph.deps.nodes[stranger].name} has to run between its products")

@@ -32,6 +32,8 @@ _CHUNK, _LEAST_SCORES = (64, 128), 16 << 20
 _NARROWEST_HEAD, _WIDEST_HEAD = 16, 256
 #: The most products whose sum is scores.
 _MOST_FIRST = 2
+#: The most calls of a chain that becomes a kernel, its products included.
+MOST_CALLS = 48
 #: The most kernels between two products.
 _MOST_BETWEEN = 40
 

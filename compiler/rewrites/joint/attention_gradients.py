@@ -37,12 +37,13 @@ It does not fire where something else is made of scores or probabilities: a resu
 second softmax, a gradient of a bias, which is a sum over a batch.  Nor where checkpointing says what is
 computed again; on sizes that are not known when compiling, as what has rows and columns is told by its number
 of elements; nor on fewer than 16 queries, which products multiply as calls do, so that scores that are
-computed again are rounded as the saved ones are not.  Unless all products are generated, it does not fire on
+computed again are rounded as the saved ones are not; nor, for the same reason, on so much between the
+products that no chain of gradients becomes a kernel.  Unless all products are generated, it does not fire on
 fewer than 64 queries or 256 keys, nor where distances are multiplied or looked up, which several kernels
 would read.
 
 Remarks: both times, also where they are a reason not to (``missed: slower``); what needs scores or their
-gradients in memory, sizes that are not known, few queries (``missed: stays``).
+gradients in memory, sizes that are not known, few queries, too many calls (``missed: stays``).
 
 Why not an MLIR pass: it changes what the forward graph saves for the backward graph, so it must see both.
 """
@@ -55,6 +56,7 @@ import torch
 from torch.fx import GraphModule, Node
 from torch.utils.checkpoint import CheckpointPolicy
 
+from ...analysis.contraction.cascades import MOST_CALLS
 from ...analysis.contraction.looped import holds_results
 from ...base.dataclass import dataclass
 from ...cost.attention_gradients import SpelledGradients
@@ -136,6 +138,7 @@ def recompute_scores(spelled: Spelled) -> int:
         if isinstance(gradients, Node):
             count = count.stays(last, f"{gradients.name} needs what has rows and columns in memory")
             continue
+        times, calls = dict[str, float](), _most_calls(found, gradients)
         if spelled.hardware is not None:
             costs = _costs(found, gradients)
             times = {"kernel_us": round(costs.kernels_us(spelled.hardware), 1)}
@@ -143,9 +146,11 @@ def recompute_scores(spelled: Spelled) -> int:
             if not _is_measured(found) or not costs.pays(spelled.hardware):
                 count = count.refused(last, times)
                 continue
-            count = count.fired(last, times)
-        else:
-            count = count.fired(last, {})
+        if calls > MOST_CALLS:
+            reason = f"its gradients would be up to {calls} calls each, of which {MOST_CALLS} become a kernel"
+            count = count.stays(last, reason)
+            continue
+        count = count.fired(last, times)
         for product in (found.first, last, *gradients.products):
             product.meta[CASCADE] = True
         for total, gradient in gradients.sums.items():
@@ -161,6 +166,16 @@ def recompute_scores(spelled: Spelled) -> int:
     if count:
         graph.eliminate_dead_code()
     return count
+
+
+def _most_calls(found: _Attention, gradients: _Gradients) -> int:
+    """How many calls the longest chain of the backward graph has at most: what is computed of scores and of
+    their gradients, two products that it begins with and the one that it ends with, and two conversions.
+    Where a chain is left apart, its scores are rounded as those of the forward kernel were not: gradients
+    then err twice as much as eager's.
+    """
+    made = [n for n in (*found.inner, *gradients.made) if not getattr(n.target, "is_view", False)]
+    return len(made) + 5
 
 
 def _costs(found: _Attention, gradients: _Gradients) -> SpelledGradients:

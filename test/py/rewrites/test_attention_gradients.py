@@ -218,6 +218,41 @@ def test_few_rows_and_unknown_sizes_keep_their_scores(dynamic: bool) -> None:
     assert [(r.kind, r.rule, reason in r.message) for r in remarks] == [("missed", "stays", True)]
 
 
+def in_steps(steps: int) -> Callable[..., Tensor]:
+    def attend(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+        s = scores(q, k).float()
+        for _ in range(steps):
+            s = s + 0.125 * torch.sin(s)
+        return s.softmax(-1).to(v.dtype) @ v
+
+    return attend
+
+
+@pytest.mark.parametrize(("steps", "fires"), [(4, True), (5, False)])
+def test_more_than_a_chain_holds_keeps_its_scores(steps: int, fires: bool, small_blocks: None) -> None:
+    """Of five steps no chain of gradients is a kernel: scores that calls computed again would be rounded, and
+    those that the forward kernel summed were not, by which gradients erred up to twice as much as eager's.
+    """
+    function = in_steps(steps)
+    compiled = Compiled(function, FORCED)
+    args = [2 * x.detach() for x in operands()]
+    found, exact, eager = (
+        gradients(f, args, dtype)
+        for f, dtype in (
+            (compiled, torch.bfloat16),
+            (function, torch.float64),
+            (function, torch.bfloat16),
+        )
+    )
+    for mine, best, other in zip(found, exact, eager, strict=True):
+        assert (mine.double() - best).norm() <= 1.05 * (other.double() - best).norm()
+    remarks = [r for g in compiled.graphs for r in g.remarks.items if r.pass_name == "attention-gradients"]
+    reason = "its gradients would be up to 51 calls each, of which 48 become a kernel"
+    assert [r.kind for r in remarks] == (["passed"] if fires else ["missed"])
+    assert fires or reason in remarks[0].message
+    assert (derived(compiled)[1] == ["cascade"] * 3) == fires
+
+
 def dropped(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
     return torch.dropout(scores(q, k).softmax(-1), 0.5, True) @ v
 
