@@ -176,6 +176,14 @@ class CallRefused(ImportGraphError):
     template = "eager refuses {name}: {reason}"
 
 
+class FloatQuotient(ImportGraphError):
+    """A captured graph has a whole quotient or a remainder of floats that vary between calls."""
+
+    template = (
+        "{name} is a whole quotient or a remainder of floats, which symbols round otherwise than Python"
+    )
+
+
 class WrittenView(ImportGraphError):
     """A captured graph writes through a view that neither slices nor ``as_strided`` of the memory give."""
 

@@ -19,6 +19,7 @@ from ..base.options import Options
 from ..base.remarks import Remarks
 from ..cost.devices import hardware_named
 from ..frontend.autograd.decompositions import decomposition_table
+from ..frontend.autograd.float_quotients import require_no_float_quotients
 from ..frontend.autograd.min_cut import partition
 from ..frontend.autograd.stand_in import training_step
 from ..frontend.autograd.step_data import TrainingStep
@@ -125,6 +126,7 @@ class CapturedCompilation:
         self._traced = TracedCapture.of(gm) if tracing() else None
         try:
             require_kernels(gm, where_it_runs(gm, self._options)[0] == "cpu")
+            require_no_float_quotients(gm)
             CAPTURED.run(gm, switched_on(self._options, kind=kind, on_gpu=False), self._remarks)
         except ImportGraphError as reason:
             if self._options.strict:
