@@ -21,15 +21,15 @@ triton = pytest.importorskip("triton")
 
 #: Prints what Triton counts, of all names that its binary spells, and what its knobs for NVIDIA read.
 COUNTED_BY_TRITON = """
-import json, mmap, os, re
+import json, os, subprocess
 from pathlib import Path
 import triton
 from triton import knobs
 from triton._C.libtriton import get_cache_invalidating_env_vars
-with open(Path(triton.__file__).parent / "_C/libtriton.so", "rb") as file:
-    text = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
-    names = set(re.findall(rb"(?<=\\0)[A-Z][A-Z0-9]*_[A-Z0-9_]+(?=\\0)", text))
-os.environ.update({name.decode(): "1" for name in names})
+# Of 400 MB: a regular expression of Python takes 7 s.
+grep = ["grep", "-azxE", "[A-Z][A-Z0-9]*_[A-Z0-9_]+", Path(triton.__file__).parent / "_C/libtriton.so"]
+names = subprocess.run(grep, capture_output=True, check=True, env={"LC_ALL": "C"}).stdout.split(b"\\0")
+os.environ.update({name.decode(): "1" for name in names if name})
 groups = (knobs.compilation, knobs.language, knobs.nvidia)
 read = [knob.key for group in groups for knob in group.knob_descriptors.values()]
 print(json.dumps([sorted(get_cache_invalidating_env_vars()), read]))
