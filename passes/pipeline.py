@@ -60,6 +60,7 @@ from .tiling.apply_tiling import ApplyTiling
 from .tiling.autotune_tiling import AutotuneTiling
 from .tiling.choose_tiling import ChooseTiling
 from .tiling.combine_launches import CombineLaunches
+from .tiling.launch_early import LaunchEarly
 from .tiling.lower_to_tt import LowerToTt
 from .user_fusion.fuse_user_epilogues import FuseUserEpilogues
 from .user_fusion.fuse_user_prologues import FuseUserPrologues
@@ -313,6 +314,7 @@ TILING = PassStage(
         PassStep(
             lambda s: CombineLaunches(s.hardware), "small kernels pay for one launch, and run side by side"
         ),
+        PassStep(lambda s: LaunchEarly(s.hardware), "launches are settled, and in order"),
     ),
     reaches="tiled",
 )

@@ -75,6 +75,19 @@ WIDENED_TEXT = "{ shl.b32 $0, $2, 16; and.b32 $1, $2, 0xffff0000; }"
 WIDENED_CONSTRAINTS = "=r,=r,r"
 
 
+#: PTX by which a program lets the next launch begin, and waits for the launch before it to be complete.  The
+#: comment tells it from a user's.  It gives the number that it takes.
+EARLY_TEXT, EARLY_CONSTRAINTS = (
+    "griddepcontrol.launch_dependents; griddepcontrol.wait; mov.b32 $0, $1; // launched early",
+    "=r,r",
+)
+
+
+def is_early(ptx: str) -> bool:
+    """Whether a kernel waits for the launch before it, so that it may be launched while that one runs."""
+    return "// launched early" in ptx
+
+
 @dataclass(frozen=True)
 class BytesText:
     """PTX that makes four integers of 8 bits, in one register, floats of type ``element``: f32, f16 or bf16.

@@ -20,6 +20,7 @@ from typing import Any
 import torch
 
 from ...base.dataclass import dataclass
+from ...codegen.nvidia import is_early
 from ..kernels.cubin import CompiledCubin
 from .cuda_driver import INVALID_CONTEXT, CudaDriver, CudaError, Driver
 
@@ -94,6 +95,7 @@ _ATTRIBUTE = "I4x4I48x"  # CUlaunchAttribute: its id, padded, and a union of 64 
 _EXTRA = "5Q"
 _CLUSTER_DIMENSION = 4
 _CLUSTER_SCHEDULING = 5
+_PROGRAMMATIC_SERIALIZATION = 6  # the launch may begin before the one in front of it on the stream has ended
 _SPREAD = 1
 _END, _BUFFER_POINTER, _BUFFER_SIZE = 0, 1, 2
 
@@ -284,6 +286,8 @@ def _launch_function(
     attributes: tuple[int, ...] = ()
     if ctas > 1:
         attributes = (_CLUSTER_DIMENSION, ctas, 1, 1, 0, _CLUSTER_SCHEDULING, _SPREAD, 0, 0, 0)
+    if is_early(cubin.ptx):
+        attributes += (_PROGRAMMATIC_SERIALIZATION, 1, 0, 0, 0)
     count = len(attributes) // 5
     codes, size = _argument_codes(signature, nulls)
     head = "=" + _CONFIG + _ATTRIBUTE * count

@@ -15,6 +15,7 @@ import torch
 from torch import Tensor
 
 from ...codegen.nvidia import (
+    EARLY_TEXT,
     OPAQUE_TEXT,
     ROUNDED_TEXT,
     WIDENED_TEXT,
@@ -388,7 +389,7 @@ def _of_bits(how: BitsText, wide: torch.dtype) -> _Step:
 
 def _inline_asm(reader: _Reader, op: ir.Operation) -> _Step:
     text = ir.StringAttr(op.attributes["asm_string"]).value
-    if text == OPAQUE_TEXT:
+    if text in (OPAQUE_TEXT, EARLY_TEXT):
         return lambda batch, values, operands: (operands[0],)
     if text == ROUNDED_TEXT:
         dtype = torch.float64 if reader.shadow else torch.bfloat16  # under shadow nothing is rounded

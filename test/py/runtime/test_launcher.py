@@ -9,6 +9,7 @@ import threading
 import pytest
 import torch
 
+from fuse_mlir.compiler.codegen.nvidia import EARLY_TEXT
 from fuse_mlir.compiler.runtime.gpu import launcher
 from fuse_mlir.compiler.runtime.gpu.cuda_driver import CudaError
 from fuse_mlir.compiler.runtime.gpu.launcher import ARG_TYPES, Launcher, LaunchError, argument_layout
@@ -164,6 +165,17 @@ def test_a_cluster_multiplies_the_grid():
     assert (config["gx"], config["gy"], config["count"]) == (20, 2, 2)
     assert attributes == [[4, 4, 1, 1], [5, 1, 0, 0]]
     assert struct.unpack_from("i", arguments)[0] == 9
+
+
+@pytest.mark.parametrize("ctas", [1, 2])
+def test_a_kernel_that_waits_may_begin_early(ctas: int):
+    """A kernel of a user's that has the same instruction has to be launched as the user says."""
+    for text, early in ((EARLY_TEXT, True), ("griddepcontrol.wait;", False)):
+        driver = RecordingDriver()
+        Launcher(kernel([], num_ctas=ctas, ptx=f"{{ {text} }}"), [], driver).on(0)(0, 5, 2, 1)
+        _, attributes, _ = driver.launches[0]
+        clusters = [[4, ctas, 1, 1], [5, 1, 0, 0]] if ctas > 1 else []
+        assert attributes == [*clusters, *([[6, 1, 0, 0]] if early else [])]
 
 
 def test_arguments_are_laid_out_as_in_c():
