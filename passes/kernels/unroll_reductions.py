@@ -58,7 +58,7 @@ class UnrollReductions(AnalysisPass):
     does one over 5 to 16 elements, whatever ``max_points`` and ``max_ops`` are, if it has at most 16 rows or
     columns and tensor cores would not multiply it, or would be left idle (``is_one_by_one`` in
     ``compiler/analysis/contraction/small.py``).  Matrices of a batch that fill a block stay products where
-    the right one does not lie along its columns.
+    the right one does not lie along its columns, and where a program takes four of 16 rows and columns.
 
     A ``fuse.scan`` over as few elements becomes the same copies.  An element that comes later joins where the
     point is at it or behind it.  The dim stays::

@@ -6,7 +6,8 @@ There are three kinds of them:
 - sums of 5 to 16 elements with at most 16 rows or columns, such as batches of small matrices, and many rows
   times a small matrix.  ``unroll-reductions`` writes most of them one by one, so the kernel is pointwise.
   Tensor cores multiply many rows of 16-bit elements.  Those with more than 16 columns were not measured;
-- batches of matrices of 16 or 32 rows and columns, each of which a program multiplies as one block;
+- batches of matrices of 16 or 32 rows and columns, each of which a program multiplies as one block, or
+  four of 16 in 16 bits (``is_tiny``);
 - batches of dot products, and of matrices times vectors.  ``expand-dots`` makes reductions of rows of them,
   or of columns, where the matrix lies along these.
 
@@ -32,10 +33,15 @@ from .tiles import ProductForm
 LONGEST, SMALL_COLUMNS = 16, 16
 #: Rows, columns and summed elements that one block holds.
 _EXTENTS = (16, 32)
+#: Matrices of 16 rows and columns of a program: a block of results then has an element of 16 bytes for each
+#: thread of four warps.
+MATRICES = 4
 #: The most elements of a right factor of a batch that is multiplied one by one and lies along the sum.
 _ACROSS = 64
 #: Types whose products tensor cores round.
 _EXACT = ("f32", "f64")
+#: Types of 16 bits that tensor cores multiply.
+_HALVES = ("bf16", "f16")
 #: Types that were measured, and bytes of the widest access.
 _MEASURED, _VECTOR = ("bf16", "f16", "f32"), 16
 #: Columns of a program that sums those of a matrix (the tiling rule ``weighed-rows``).
@@ -50,15 +56,24 @@ def is_one_by_one(form: ProductForm) -> bool:
 
     Not where there is one column, as rows are reduced then; nor elements of 16 bits that fill blocks of rows,
     which tensor cores multiply.  A program of theirs takes one matrix of a batch: small ones leave it idle,
-    and yet are faster so where each thread would read elements of the right factor far apart.
+    and yet are faster so where each thread would read elements of the right factor far apart.  It takes
+    several of 16 rows and columns.
     """
-    if not _is_narrow(form) or (form.turned and _fills_block(form)):
+    if not _is_narrow(form) or (form.turned and _fills_block(form)) or is_tiny(form):
         return False
     return (
         form.element in _EXACT
         or min(form.m, form.n) <= FEW
         or (form.batch > 1 and max(form.m, form.n) <= SMALL_COLUMNS)
     )
+
+
+def is_tiny(form: ProductForm) -> bool:
+    """Whether tensor cores multiply matrices of a batch with 16 rows, columns and summed elements of 16 bits,
+    ``MATRICES`` of them in a program.
+    """
+    squares = form.m == form.n == form.k == _EXTENTS[0] and form.batch >= MATRICES
+    return squares and form.element in _HALVES and not form.turned
 
 
 def in_blocks(form: ProductForm) -> bool:
@@ -173,7 +188,8 @@ def as_kernel(form: ProductForm, moved: int, hardware: Hardware) -> float:
         slots = LANES * accesses * form.k * _clocks(form, rates)
     elif in_blocks(form):
         exact = form.m * form.n * form.k * rates.block_exact if form.element == "f32" else 0.0
-        busy = form.batch * (rates.block + exact) * (rates.block_turned if form.turned and exact else 1.0)
+        programs = form.batch / (MATRICES if is_tiny(form) else 1)
+        busy = programs * (rates.block + exact) * (rates.block_turned if form.turned and exact else 1.0)
     elif form.turned and _has_vectors(form):
         programs = form.batch * -(-max(form.m, form.n) // WEIGHED_COLUMNS)
         idle = max(1.0, hardware.weighed_grid / max(1, programs))

@@ -27,6 +27,7 @@ from ..contraction.held import (
 )
 from ..contraction.looped import LoopedForm
 from ..contraction.plan import contraction_plan
+from ..contraction.small import MATRICES, is_tiny
 from ..contraction.tiles import (
     ROW_BYTES,
     Blocks,
@@ -392,7 +393,9 @@ class Products:
 
 def blocks_of_products(subject: Products, hardware: Hardware) -> Tile:
     """A block of rows and columns for each program, in groups of blocks that share operands; the summed dims
-    are looped over in software pipelined stages, or held where one block has them all.  Where descriptors can
+    are looped over in software pipelined stages, or held where one block has them all.  Four matrices of a
+    batch where these have 16 rows, columns and summed elements of 16 bits: a thread then has 16 bytes of the
+    results, and each load takes whole lines.  Where descriptors can
     copy whole tiles and little is computed behind the product, each multiprocessor has one program, which
     goes through several blocks.
 
@@ -402,7 +405,15 @@ def blocks_of_products(subject: Products, hardware: Hardware) -> Tile:
     if len(subject.sides) != 2:
         dims = [list(c.dims) for c in subject.sides]
         raise NoTiling(f"its products do not have rows and columns in common: {dims}")
-    return _tile_of(subject, contraction_plan(subject.form, hardware, subject.shape.spills).blocks)
+    tile = _tile_of(subject, contraction_plan(subject.form, hardware, subject.shape.spills).blocks)
+    return _of_several(tile, subject) if is_tiny(subject.form) else tile
+
+
+def _of_several(tile: Tile, subject: Products) -> Tile:
+    """The tile with several matrices of a batch."""
+    sides = {d for c in (*subject.sides, *subject.summed) for d in c.dims}
+    axes = [axis if sides & {*axis.dims} else replace(axis, block=MATRICES) for axis in tile.axes]
+    return replace(tile, axes=tuple(axes))
 
 
 def _tile_of(subject: Products, blocks: Blocks) -> Tile:

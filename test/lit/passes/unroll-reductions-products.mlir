@@ -135,6 +135,42 @@ module attributes {fuse.device = "cuda:0"} {
 
 // -----
 
+// Must not fire: a program multiplies four matrices of 16 rows, columns and summed elements of 16 bits.  Three are
+// fewer than these.
+// CHECK-LABEL: func.func private @squares
+// CHECK: fuse.dot
+// CHECK-LABEL: func.func private @three
+// CHECK-NOT: fuse.dot
+module attributes {fuse.device = "cuda:0"} {
+  func.func @main(%x: tensor<100x16x16xbf16>, %w: tensor<100x16x16xbf16>, %u: tensor<3x16x16xbf16>) -> (tensor<100x16x16xf32>, tensor<3x16x16xf32>) {
+    %o = "fuse.empty"() {syms = []} : () -> tensor<100x16x16xf32>
+    %y = call @squares(%x, %w, %o) : (tensor<100x16x16xbf16>, tensor<100x16x16xbf16>, tensor<100x16x16xf32>) -> tensor<100x16x16xf32>
+    %p = "fuse.empty"() {syms = []} : () -> tensor<3x16x16xf32>
+    %z = call @three(%u, %p) : (tensor<3x16x16xbf16>, tensor<3x16x16xf32>) -> tensor<3x16x16xf32>
+    return %y, %z : tensor<100x16x16xf32>, tensor<3x16x16xf32>
+  }
+  func.func private @squares(%x: tensor<100x16x16xbf16>, %w: tensor<100x16x16xbf16>, %o: tensor<100x16x16xf32>) -> tensor<100x16x16xf32> attributes {fuse.kernel, fuse.dims = {d0 = "100", d1 = "16", d2 = "16", d3 = "16"}, fuse.ties = array<i64: 2>} {
+    %true = arith.constant true
+    %zero = arith.constant 0.0 : bf16
+    %a = "fuse.load"(%x, %true, %zero) {at = ["d0", "d1", "d3"]} : (tensor<100x16x16xbf16>, i1, bf16) -> bf16
+    %b = "fuse.load"(%w, %true, %zero) {at = ["d0", "d3", "d2"]} : (tensor<100x16x16xbf16>, i1, bf16) -> bf16
+    %s1 = "fuse.dot"(%a, %b) {over = ["d3"]} : (bf16, bf16) -> f32
+    %r = "fuse.store"(%o, %s1, %true) {at = ["d0", "d1", "d2"], mode = "set"} : (tensor<100x16x16xf32>, f32, i1) -> tensor<100x16x16xf32>
+    return %r : tensor<100x16x16xf32>
+  }
+  func.func private @three(%x: tensor<3x16x16xbf16>, %o: tensor<3x16x16xf32>) -> tensor<3x16x16xf32> attributes {fuse.kernel, fuse.dims = {d0 = "3", d1 = "16", d2 = "16", d3 = "16"}, fuse.ties = array<i64: 1>} {
+    %true = arith.constant true
+    %zero = arith.constant 0.0 : bf16
+    %a = "fuse.load"(%x, %true, %zero) {at = ["d0", "d1", "d3"]} : (tensor<3x16x16xbf16>, i1, bf16) -> bf16
+    %b = "fuse.load"(%x, %true, %zero) {at = ["d0", "d3", "d2"]} : (tensor<3x16x16xbf16>, i1, bf16) -> bf16
+    %s1 = "fuse.dot"(%a, %b) {over = ["d3"]} : (bf16, bf16) -> f32
+    %r = "fuse.store"(%o, %s1, %true) {at = ["d0", "d1", "d2"], mode = "set"} : (tensor<3x16x16xf32>, f32, i1) -> tensor<3x16x16xf32>
+    return %r : tensor<3x16x16xf32>
+  }
+}
+
+// -----
+
 // Must not fire: a program multiplies matrices that fill a block where the right one does not lie along its columns.
 // CHECK-LABEL: func.func private @turned
 // CHECK: fuse.dot

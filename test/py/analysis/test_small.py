@@ -57,7 +57,9 @@ def test_rows_that_are_summed_start_at_multiples_of_16_bytes(turned):
         (ProductForm(100, 1, 8, 1, "f32"), False, False),
         (ProductForm(100, 1, 8, 2, "f32"), True, False),
         (ProductForm(100, 8, 8, 1, "f32", images=True), False, True),
-        (ProductForm(16, 16, 16, 64, "bf16"), True, True),
+        (ProductForm(16, 16, 16, 64, "bf16"), True, False),
+        (ProductForm(16, 16, 16, 3, "bf16"), True, True),  # fewer than a program takes
+        (ProductForm(16, 16, 16, 64, "f32"), True, True),
         (ProductForm(16, 16, 16, 64, "bf16", turned=True), True, False),
         (ProductForm(16, 16, 16, 64, "f32", turned=True), True, False),
         (ProductForm(16, 16, 16, 1, "f32", turned=True), True, True),  # no batch

@@ -113,6 +113,24 @@ def test_numbers_of_tiles(name):
     assert [r.rule for r in graph.remarks.items if r.pass_name == "choose-tiling"] == [rule]
 
 
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16], ids=str)
+@pytest.mark.parametrize("dynamic", [False, True])
+def test_several_matrices_of_a_program(dtype, dynamic):
+    """Four matrices of 16 rows and columns to a program, the last of which has one."""
+    options = {"products": "generated", "interpret_level": "tiled", "hardware": "h200"}
+    function = lambda x, y, z: torch.tanh(x @ y) + z  # noqa: E731
+    compiled = Compiled(function, options, dynamic=dynamic)
+    for batch in (21, 9) if dynamic else (21,):
+        x, y, z = (torch.randn(batch, 16, 16, dtype=dtype) for _ in range(3))
+        want = function(*(t.double() for t in (x, y, z)))
+        error, eager = (((r - want).norm() / want.norm()).item() for r in (compiled(x, y, z), function(x, y, z)))
+        assert error <= 1.1 * eager
+    (graph,) = compiled.graphs
+    assert (graph.externs, graph.launches_after) == (0, 1)
+    assert "tensor<4x16x16x" in str(graph.module)
+    assert [r.rule for r in graph.remarks.items if r.pass_name == "choose-tiling"] == ["blocks-of-products"]
+
+
 def test_weighed_rows_of_unknown_number():
     compiled = Compiled(
         lambda x, w: torch.einsum("nk,nkm->nm", x, w),
