@@ -12,6 +12,7 @@ from ..analysis.kernel.segments import in_segments, segments_of
 from ..analysis.tiling.neighbours import Run, runs_of
 from ..analysis.tiling.row_parts import RowParts, row_parts
 from ..analysis.tiling.row_start import RowStart, row_start
+from ..analysis.tiling.vectors import Places, Vectors
 from ..base.dataclass import dataclass
 from ..index import parse, sym
 from ..ir.defining import is_true
@@ -24,6 +25,7 @@ from .folds.reduce import reshaped
 from .indexing.symbols import OfRowParts
 from .indexing.tile_axes import RowPart, SegmentedAxis
 from .indexing.tile_index import TileIndex
+from .indexing.tile_vectors import apart, inner, neighbours, together
 from .tile_builder import TileBuilder, bits_in_table, shape_of
 from .tile_lanes import ReductionLanes
 from .tile_memory import store_value
@@ -74,7 +76,8 @@ class TileAccesses:
         self.lanes = ReductionLanes(kernel, tile, self.plan, self.index, self.builder)
         self.row = row if isinstance(row, RowParts) else None
         paired = plain and early is None and tile.axes
-        self.runs = runs_of(kernel, tile, len(tile.axes) - 1) if paired else {}
+        self.vectors = Vectors.of(kernel) if plain and not kernel.reduced else None
+        self.runs = runs_of(kernel, tile, len(tile.axes) - 1) if paired and self.vectors is None else {}
         parts = [] if self.row is None else [RowPart(self.row, ends) for ends in (False, True)]
         self.parts = [self._tiles(part.of(tile), part=part) for part in parts]
         if self.runs:
@@ -173,18 +176,32 @@ class TileAccesses:
             value = builder.trans(
                 value, [*range(along + 1), *range(along + 2, self.index.rank + 1), along + 1]
             )
-        for op, part in zip(loads, self._apart(value), strict=True):
+        for op, part in zip(loads, apart(builder, value), strict=True):
             self._set(op, [part])
 
-    def _apart(self, value: ir.Value) -> list[ir.Value]:
-        """The parts of a tile along its last axis, of a power of two, in order."""
-        *outer, count = shape_of(value)
-        if count > 2:
-            value = reshaped(self.builder, value, (*outer, count // 2, 2))
-        halves = self.builder.split(value)
-        if count == 2:
-            return list(halves)
-        return [part for both in zip(*map(self._apart, halves), strict=True) for part in both]
+    def _load_vector(self, places: Places) -> None:
+        """Emits the loads of a vector of each point as one load."""
+        builder = self.builder
+        place, first = next((n, op) for n, op in enumerate(places) if op is not None)
+        guard, other = self._operand(first.operands[1]), self._operand(first.operands[2])
+        mask = builder.both(guard, self.index.mask(self.plan.axes[first]))
+        mask = None if mask is None else inner(builder, mask)
+        with self.index.behind(place):
+            address = neighbours(builder, self._address(first, 3), len(places))
+        value = builder.load(address, mask, to_memory(builder, other), self._evict(first))
+        for op, part in zip(places, apart(builder, value), strict=True):
+            if op is not None:
+                self._set(op, [from_memory(builder, part, op.results[0].type)])
+
+    def _store_vector(self, stores: Sequence[ir.Operation]) -> None:
+        """Emits the stores of a vector of each point as one store."""
+        builder, first = self.builder, stores[0]
+        shape = self.index.shape(self.plan.axes[first])
+        parts = [builder.to(to_memory(builder, self._operand(s.operands[1])), shape) for s in stores]
+        mask = builder.both(self._operand(first.operands[2]), self._active(first))
+        mask = None if mask is None else inner(builder, mask)
+        address = neighbours(builder, self._address(first, 3), len(stores))
+        builder.store(address, together(builder, parts), mask, self._evict(first))
 
     def _guard_again(self, value: ir.Value) -> None:
         """Emits the ops that compute a guard again, for the current tiles."""
@@ -196,6 +213,10 @@ class TileAccesses:
         self._emit_once(op)
 
     def _load(self, op: ir.Operation) -> None:
+        if self.vectors is not None and op in self.vectors.loads:
+            if op.results[0] not in self.values:
+                self._load_vector(self.vectors.loads[op])
+            return
         if op in self.runs:
             if op.results[0] not in self.values:
                 self._load_run(self.runs[op])
@@ -319,6 +340,11 @@ class TileAccesses:
         return widened(self.builder, words) if types == ("bf16", "f32") else None
 
     def _store(self, op: ir.Operation) -> None:
+        if self.vectors is not None and op in self.vectors.stores:
+            stores = [s for s in self.vectors.stores[op] if s is not None]
+            if stores:
+                self._store_vector(stores)
+            return
         builder = self.builder
         value = to_memory(builder, self._operand(op.operands[1]))
         mask = builder.both(self._operand(op.operands[2]), self._active(op))

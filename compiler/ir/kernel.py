@@ -37,6 +37,8 @@ INSTEAD = "fuse.instead"
 CASCADE = "fuse.cascade"
 #: The attribute of a kernel with products whose columns a program goes through (``derive-cascades``).
 LOOPED = "fuse.looped"
+#: The attribute of a kernel that computes vectors of points (``unroll-and-jam``).
+VECTORS = "fuse.vectors"
 
 
 def natural(name: str) -> tuple[str, int]:

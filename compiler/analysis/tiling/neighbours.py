@@ -20,6 +20,8 @@ from ..kernel.shape import KernelShape
 _SIMPLE = (fuse.Index, arith.ConstantOp, arith.CmpIOp, arith.AndIOp, arith.OrIOp, arith.XOrIOp)
 
 
+#: Operands of a load without indices.
+_WITHOUT_INDICES = 3
 #: How many neighbours one access reads: in a kernel with products, of as many numbers as a word has.
 _COUNTS, _COUNTS_OF_PRODUCTS = (2,), (8, 4, 2)
 
@@ -69,14 +71,14 @@ def _run_from(
 
 
 def _steps_over(shapes: KernelShape, access: Access, dim: str, count: int) -> bool:
-    kernel = shapes.kernel
-    plain = (
-        isinstance(access.op, fuse.Load)
-        and len(access.op.operands) == 3
-        and access.argument not in kernel.ties
-    )
-    narrow = shapes.element_bytes(access) <= 4
-    return plain and narrow and shapes.steps(access)[dim] == count and _simple(access.op.operands[1])
+    plain, narrow = is_plain(access, shapes.kernel), shapes.element_bytes(access) <= 4
+    return plain and narrow and shapes.steps(access)[dim] == count and is_simple(access.op.operands[1])
+
+
+def is_plain(access: Access, kernel: Kernel) -> bool:
+    """Whether an access is a load of what the kernel does not write to, without a loaded index."""
+    is_load = isinstance(access.op, fuse.Load) and len(access.op.operands) == _WITHOUT_INDICES
+    return is_load and access.argument not in kernel.ties
 
 
 def _meet(shapes: KernelShape, first: Access, other: Access, distance: int) -> bool:
@@ -86,9 +88,9 @@ def _meet(shapes: KernelShape, first: Access, other: Access, distance: int) -> b
     ) - shapes.offset_of(first) == const(distance)
 
 
-def _simple(value: ir.Value) -> bool:
+def is_simple(value: ir.Value) -> bool:
     """Whether a guard is made of indices alone."""
     op = value.owner
     if isinstance(op, ir.Block):
         return False
-    return is_true(value) or (isinstance(op, _SIMPLE) and all(_simple(operand) for operand in op.operands))
+    return is_true(value) or (isinstance(op, _SIMPLE) and all(is_simple(operand) for operand in op.operands))

@@ -16,6 +16,7 @@ from .choice import (
     grid,
     segments,
 )
+from .vectors import reads_beside, vector_count
 
 #: Bytes of a line of memory, which is read as a whole.
 _LINE_BYTES = 128
@@ -100,17 +101,18 @@ def planes_share_points(shape: KernelShape, hardware: Hardware) -> Tile | None:
 
 
 def planes_share_weights(shape: KernelShape, hardware: Hardware) -> Tile | None:
-    """One program for a part of a plane: 4 bytes of a thread, and as many warps as waste no lanes.
+    """One program for a part of a plane: 4 bytes of a thread or a vector, in as many warps as waste none.
 
     When: at least five loads are the same for a whole plane of 64 points or more (the weights of a channel's
-    stencil), and most others read neighbours.  Why: the former are numbers of the program then, and are
-    loaded and widened once.
+    stencil), and most others read neighbours, or the kernel computes vectors of them.  Why: the former are
+    numbers of the program then, and are loaded and widened once.
     """
     inner = tuple(d for d in shape.order if d not in _dims_of_weights(shape))
     planes = tuple(d for d in shape.order if d not in inner)
-    per_thread = max(1, _BESIDE_BYTES // shape.widest)
+    vectors = vector_count(shape) is not None
+    per_thread = 1 if vectors else max(1, _BESIDE_BYTES // shape.widest)
     least = hardware.warp * per_thread
-    if not planes or not inner or shape.points(inner) < least or not _reads_beside(shape):
+    if not planes or not inner or shape.points(inner) < least or not (vectors or reads_beside(shape)):
         return None
     shared = [a for a in shape.kernel.loads if set(inner).isdisjoint(shape.kernel.op_dims[a.op])]
     if len(shared) <= SHORT:
@@ -124,23 +126,6 @@ def _dims_of_weights(shape: KernelShape) -> frozenset[str]:
     last = shape.order[-1]
     dims = [shape.kernel.op_dims[a.op] for a in shape.kernel.loads]
     return frozenset().union(*(own for own in dims if last not in own))
-
-
-def _reads_beside(shape: KernelShape) -> bool:
-    """Whether most loads over all points begin in the middle of a vector that another of the same tensor
-    begins at, or elsewhere in the middle: taps of a stencil along memory.
-    """
-    last, vector = shape.order[-1], max(1, 16 // shape.widest)
-    reads = [a for a in full_accesses(shape) if a in shape.kernel.loads]
-    along = [a for a in reads if shape.steps(a)[last] == 1 and not a.indirect]
-    offsets = {a: _shift(shape, a) % vector for a in along}
-    beside = [a for a in along if len({offsets[b] for b in along if b.argument == a.argument}) > 2]
-    return 2 * sum(offsets[a] != 0 for a in beside) > len(reads)
-
-
-def _shift(shape: KernelShape, access: Access) -> int:
-    """The offset of an access where all dims are 0, without what sizes that are symbols add to it."""
-    return shape.offset_of(access).subs(dict.fromkeys(shape.kernel.dims, 0)).shift
 
 
 def _reads_anywhere(shape: KernelShape, planes: str, inner: tuple[str, ...]) -> bool:
@@ -327,10 +312,13 @@ def _elements(shape: KernelShape, hardware: Hardware) -> int:
     does not count: a thread's elements go through it and on, and lie together in each of these images.
 
     4 bytes of a thread where most reads are neighbours along memory (the taps of a stencil): a read in the
-    middle of a vector is none, and what a warp reads at once then lies together.
+    middle of a vector is none, and what a warp reads at once then lies together.  One point of a thread where
+    a point is a vector of such neighbours.
     """
     elements = elements_per_program(shape, hardware)
-    if _reads_beside(shape):
+    if vector_count(shape) is not None:
+        return THREADS_OF_FOUR_WARPS
+    if reads_beside(shape):
         elements = min(elements, THREADS_OF_FOUR_WARPS * max(1, _BESIDE_BYTES // shape.widest))
     if shape.size(shape.order[-1]) * 2 * THREADS_OF_FOUR_WARPS <= elements:
         return elements

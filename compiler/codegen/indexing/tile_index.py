@@ -22,6 +22,7 @@ class TileIndex(TileValues):
     """Index expressions, with masks and addresses."""
 
     _whole = False  #: see ``inside``
+    _behind = 0  #: see ``behind``
 
     # --- lanes ----------------------------------------------------------------------------------------------
     def whole_blocks(self, axis: int) -> range | None:
@@ -153,6 +154,15 @@ class TileIndex(TileValues):
         fits = coordinate == sym(dims[0]) and size.constant is not None and size.constant >= longer
         return const(longer) if fits else None
 
+    @contextmanager
+    def behind(self, place: int) -> Iterator[None]:
+        """Within the context, addresses are of so many elements in front."""
+        self._behind = place
+        try:
+            yield
+        finally:
+            self._behind = 0
+
     # --- addresses ------------------------------------------------------------------------------------------
     def pointer(
         self,
@@ -168,7 +178,7 @@ class TileIndex(TileValues):
         instruction.
         """
         builder = self.builder
-        e = self.lowered(offset(coords, spec.strides, const(0), self.tight))
+        e = self.lowered(offset(coords, spec.strides, const(0), self.tight)) - self._behind
         if self.segments is not None:
             base, e = self._from_scalar_index(base, e, indices)
         if self.run is not None:

@@ -397,6 +397,15 @@ ATTRIBUTES = (
         "`fuse-vertical` and `fuse-horizontal` (`analysis/fusion/columns.py`), `choose-tiling`",
     ),
     DiscardableAttribute(
+        "fuse.vectors",
+        "a kernel that reduces nothing",
+        "fuse.vectors",
+        "Each point of the last dim is a vector of neighbours along memory, which the kernel computes and "
+        "stores one by one. Without it they are read and written so, too.",
+        "`unroll-and-jam`",
+        "`choose-tiling`, `apply-tiling` (`analysis/tiling/vectors.py`)",
+    ),
+    DiscardableAttribute(
         "fuse.effect",
         "a declaration of an extern op or sub-graph, a control-flow function, a user's kernel or its launch",
         "fuse.effect",

@@ -100,16 +100,26 @@ module attributes {fuse.device = "cpu"} {
 
 // -----
 
-// Must not fire: results lie beside each other along the dim, and lanes read the neighbours.
-// CHECK-LABEL: func.func private @lanes
-// CHECK-SAME: fuse.dims = {d0 = "16384"}
+// Neighbours along memory: a thread computes two points, half a vector, and reads each number once.  Vectors
+// are read and written by codegen.
+// CHECK-LABEL: func.func private @neighbours
+// CHECK-SAME: fuse.dims = {d0 = "8192"}
+// CHECK-SAME: fuse.vectors
+// CHECK: %[[A:.*]] = "fuse.load"{{.*}}{at = ["d0*2"]}
+// CHECK-NEXT: %[[B:.*]] = "fuse.load"{{.*}}{at = ["d0*2 + 1"]}
+// CHECK-NEXT: %[[S:.*]] = arith.addf %[[A]], %[[B]]
+// CHECK-NEXT: %[[C:.*]] = "fuse.load"{{.*}}{at = ["d0*2 + 2"]}
+// CHECK: %[[FIRST:.*]] = "fuse.store"(%arg1, {{.*}}) {at = ["d0*2"], mode = "set"}
+// CHECK-NEXT: "fuse.load"{{.*}}{at = ["d0*2 + 3"]}
+// CHECK-NOT: "fuse.load"
+// CHECK: "fuse.store"(%[[FIRST]], {{.*}}) {at = ["d0*2 + 1"], mode = "set"}
 module attributes {fuse.device = "cpu"} {
   func.func @main(%x: tensor<16386xf32>) -> tensor<16384xf32> {
     %o = "fuse.empty"() {syms = []} : () -> tensor<16384xf32>
-    %y = call @lanes(%x, %o) : (tensor<16386xf32>, tensor<16384xf32>) -> tensor<16384xf32>
+    %y = call @neighbours(%x, %o) : (tensor<16386xf32>, tensor<16384xf32>) -> tensor<16384xf32>
     return %y : tensor<16384xf32>
   }
-  func.func private @lanes(%x: tensor<16386xf32>, %o: tensor<16384xf32>) -> tensor<16384xf32> attributes {fuse.kernel, fuse.dims = {d0 = "16384"}, fuse.ties = array<i64: 1>} {
+  func.func private @neighbours(%x: tensor<16386xf32>, %o: tensor<16384xf32>) -> tensor<16384xf32> attributes {fuse.kernel, fuse.dims = {d0 = "16384"}, fuse.ties = array<i64: 1>} {
     %true = arith.constant true
     %zero = arith.constant 0.0 : f32
     %a = "fuse.load"(%x, %true, %zero) {at = ["d0"]} : (tensor<16386xf32>, i1, f32) -> f32
@@ -119,6 +129,65 @@ module attributes {fuse.device = "cpu"} {
     %t = arith.addf %s, %c : f32
     %r = "fuse.store"(%o, %t, %true) {at = ["d0"], mode = "set"} : (tensor<16384xf32>, f32, i1) -> tensor<16384xf32>
     return %r : tensor<16384xf32>
+  }
+}
+
+// -----
+
+// In front of its row a tensor is zero.  The guards of neighbours in one vector become one.
+// CHECK-LABEL: func.func private @causal
+// CHECK-SAME: fuse.dims = {d0 = "4", d1 = "512"}
+// CHECK: %[[D:.*]] = "fuse.index"() {expr = "d1"}
+// CHECK: %[[INSIDE:.*]] = arith.cmpi sge, %[[D]], %c1_i64
+// CHECK-NEXT: "fuse.load"(%arg0, %[[INSIDE]], {{.*}}) {at = ["d0", "d1*4 - 2"]}
+// CHECK-NEXT: "fuse.load"(%arg0, %[[INSIDE]], {{.*}}) {at = ["d0", "d1*4 - 1"]}
+// CHECK-NOT: arith.cmpi
+// CHECK: return
+module attributes {fuse.device = "cpu"} {
+  func.func @main(%x: tensor<4x2048xf32>) -> tensor<4x2048xf32> {
+    %o = "fuse.empty"() {syms = []} : () -> tensor<4x2048xf32>
+    %y = call @causal(%x, %o) : (tensor<4x2048xf32>, tensor<4x2048xf32>) -> tensor<4x2048xf32>
+    return %y : tensor<4x2048xf32>
+  }
+  func.func private @causal(%x: tensor<4x2048xf32>, %o: tensor<4x2048xf32>) -> tensor<4x2048xf32> attributes {fuse.kernel, fuse.dims = {d0 = "4", d1 = "2048"}, fuse.ties = array<i64: 1>} {
+    %true = arith.constant true
+    %zero = arith.constant 0.0 : f32
+    %least = arith.constant 0 : i64
+    %i = "fuse.index"() {expr = "d1 - 2"} : () -> i64
+    %j = "fuse.index"() {expr = "d1 - 1"} : () -> i64
+    %inside = arith.cmpi sge, %i, %least : i64
+    %near = arith.cmpi sge, %j, %least : i64
+    %a = "fuse.load"(%x, %inside, %zero) {at = ["d0", "d1 - 2"]} : (tensor<4x2048xf32>, i1, f32) -> f32
+    %b = "fuse.load"(%x, %near, %zero) {at = ["d0", "d1 - 1"]} : (tensor<4x2048xf32>, i1, f32) -> f32
+    %s = arith.addf %a, %b : f32
+    %c = "fuse.load"(%x, %true, %zero) {at = ["d0", "d1"]} : (tensor<4x2048xf32>, i1, f32) -> f32
+    %t = arith.addf %s, %c : f32
+    %r = "fuse.store"(%o, %t, %true) {at = ["d0", "d1"], mode = "set"} : (tensor<4x2048xf32>, f32, i1) -> tensor<4x2048xf32>
+    return %r : tensor<4x2048xf32>
+  }
+}
+
+// -----
+
+// Must not fire: rows of 2047 elements begin anywhere in a vector.
+// CHECK-LABEL: func.func private @odd_rows
+// CHECK-SAME: fuse.dims = {d0 = "8", d1 = "2044"}
+module attributes {fuse.device = "cpu"} {
+  func.func @main(%x: tensor<8x2047xf32>) -> tensor<8x2044xf32> {
+    %o = "fuse.empty"() {syms = []} : () -> tensor<8x2044xf32>
+    %y = call @odd_rows(%x, %o) : (tensor<8x2047xf32>, tensor<8x2044xf32>) -> tensor<8x2044xf32>
+    return %y : tensor<8x2044xf32>
+  }
+  func.func private @odd_rows(%x: tensor<8x2047xf32>, %o: tensor<8x2044xf32>) -> tensor<8x2044xf32> attributes {fuse.kernel, fuse.dims = {d0 = "8", d1 = "2044"}, fuse.ties = array<i64: 1>} {
+    %true = arith.constant true
+    %zero = arith.constant 0.0 : f32
+    %a = "fuse.load"(%x, %true, %zero) {at = ["d0", "d1"]} : (tensor<8x2047xf32>, i1, f32) -> f32
+    %b = "fuse.load"(%x, %true, %zero) {at = ["d0", "d1 + 1"]} : (tensor<8x2047xf32>, i1, f32) -> f32
+    %s = arith.addf %a, %b : f32
+    %c = "fuse.load"(%x, %true, %zero) {at = ["d0", "d1 + 3"]} : (tensor<8x2047xf32>, i1, f32) -> f32
+    %t = arith.addf %s, %c : f32
+    %r = "fuse.store"(%o, %t, %true) {at = ["d0", "d1"], mode = "set"} : (tensor<8x2044xf32>, f32, i1) -> tensor<8x2044xf32>
+    return %r : tensor<8x2044xf32>
   }
 }
 

@@ -125,8 +125,10 @@ def test_padding_is_zero_and_numbers_that_are_none_stay_where_they_are():
 
 
 def test_rows_of_a_strip_are_computed_together():
-    """Of an image that is large enough to fill a GPU; along rows that a strip divides."""
-    for rows, columns, padding in ((512, 512, 1), (510, 513, (1, 0))):
+    """Of an image that is large enough to fill a GPU; along rows that a strip divides.  Where vectors divide
+    the columns, a thread computes one in each row.
+    """
+    for rows, columns, padding, strips in ((512, 512, 1, 2), (510, 513, (1, 0), 1)):
         graph = check(
             lambda x, w: F.conv2d(x, w, padding=padding).abs(),  # noqa: B023
             drawn(2, 1, rows, columns), drawn(1, 1, 3, 3),
@@ -134,10 +136,24 @@ def test_rows_of_a_strip_are_computed_together():
         assert [r.rule for r in graph.remarks.items if r.pass_name == "unroll-and-jam"] == [
             "jammed",
             "folded",
-        ]
+        ] * strips
     graph = check(depthwise, *(drawn(*s, dtype=BF16) for s in ((8, 12, 56, 56), (12, 1, 5, 5), (12,))))
     rules = [r.rule for r in graph.remarks.items]
     assert "jammed" in rules and "planes-share-weights" in rules
+
+
+def causal(x, w, b):
+    length = x.shape[-1]
+    return F.silu(F.conv1d(x, w, b, padding=w.shape[-1] - 1, groups=w.shape[0])[..., :length])
+
+
+@pytest.mark.parametrize(("length", "vectors"), [(1024, True), (1028, True), (1023, False)])
+def test_taps_along_memory_are_read_as_vectors(length, vectors):
+    """Eight points of bfloat16 of a thread, or four; one by one where vectors would be cut."""
+    graph = check(causal, *(drawn(*s, dtype=BF16) for s in ((8, 96, length), (96, 1, 4), (96,))))
+    assert ("jammed" in [r.rule for r in graph.remarks.items]) == vectors
+    assert ("tt.split" in str(graph.module)) == vectors
+    assert "planes-share-weights" in [r.rule for r in graph.remarks.items]
 
 
 def test_convolutions_that_stay():
