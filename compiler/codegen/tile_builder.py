@@ -296,16 +296,6 @@ class TileBuilder:
         """The same number, of i32, of which LLVM knows nothing."""
         return self._packed([value], nvidia.OPAQUE_TEXT, nvidia.OPAQUE_CONSTRAINTS, 1, value.type)
 
-    def made_before(self, value: ir.Value) -> ir.Value:
-        """The same tile of 16-bit elements, made where Triton loads what it is made of: it moves no op over
-        this one, which costs no instruction."""
-        element, outside = tt.element_of(value.type), self.distinct
-        self.distinct = True
-        try:
-            return self._packed([value], nvidia.OPAQUE_TEXT, nvidia.OPAQUE_CONSTRAINTS, 2, element)
-        finally:
-            self.distinct = outside
-
     def of_bits(self, value: ir.Value, signed: bool, element: str = "f32") -> ir.Value | None:
         """A tile of i8, or of a few bits of i32, converted to ``element``; None of other integers, and where
         the type does not hold them."""

@@ -162,10 +162,6 @@ class LoopedAttention:
         return rates.call_narrow if max(self.heads) <= rates.narrow else rates.call_bools
 
 
-#: How often a bias is looked up to be a mask: to be written, and first to see whether a row has any number.
-_LOOKED_UP = 2
-
-
 @dataclass(frozen=True)
 class LookedUpBias:
     """Attention under a bias that is looked up in a table for each row and key.  scores: of all heads and
@@ -182,30 +178,23 @@ class LookedUpBias:
 
     def kernel_us(self, hardware: Hardware) -> float:
         """Microseconds of a kernel that looks the bias up for each score."""
-        slots = hardware.rates.attention.score + self._look_up(hardware)
-        work = Work(slots=self.scores * slots, flops=self._flops, element=self.element, launches=1)
+        rates = hardware.rates.attention
+        slots = self.scores * (rates.score + rates.look_up + self.ops)
+        work = Work(slots=slots, flops=self._flops, element=self.element, launches=1)
         return microseconds(work, hardware, hardware.rates.attention.looking_up)
 
     def call_us(self, hardware: Hardware) -> float:
-        """Microseconds of the library's kernel that adds a mask, and of the one that makes the mask."""
+        """Microseconds of the library's kernel that adds a mask, and of the one that makes the mask, whose
+        look-ups hide behind what it writes.
+        """
         slots = self.scores * hardware.rates.attention.score
-        slots += _LOOKED_UP * self.made * self._look_up(hardware)
-        work = Work(
-            2 * self.scores,
-            2 * self.made,
-            slots=slots,
-            flops=self._flops,
-            element=self.element,
-            launches=2,
-        )
+        read, written = 2 * self.scores, 2 * self.made
+        work = Work(read, written, slots=slots, flops=self._flops, element=self.element, launches=2)
         return microseconds(work, hardware, hardware.rates.attention.masked)
 
     @property
     def _flops(self) -> int:
         return 4 * self.scores * self.head
-
-    def _look_up(self, hardware: Hardware) -> float:
-        return hardware.rates.attention.look_up + self.ops
 
 
 __all__ = ["MOST_ROWS", "LookedUpBias", "LoopedAttention", "MaskedAttention", "WidenedCache"]

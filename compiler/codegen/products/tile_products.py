@@ -25,10 +25,6 @@ from .whole_lines import whole_lines
 #: Casts of an element that make 0 of 0.
 _KEEPS_ZERO = (arith.ExtFOp, arith.TruncFOp, arith.ExtSIOp, arith.ExtUIOp, arith.SIToFPOp, arith.UIToFPOp)
 
-#: Rows of a block that tensor cores of Hopper multiply with a right factor in shared memory.  Of fewer rows,
-#: that factor is in registers, as it is loaded from shared memory: single bytes of a cache whose keys are not
-#: next to each other, unless these are made 16 bits first.
-_WARP_GROUP_ROWS = 64
 #: The smallest blocks of a product's m, n and k, and the k of elements of 8 bits: what tensor cores multiply.
 #: Triton takes smaller blocks from its users, and fills them up.
 _LEAST_ROWS, _LEAST_COLUMNS, _LEAST_SUMMED, _LEAST_BYTES = 16, 8, 16, 32
@@ -207,22 +203,8 @@ class TileProducts(TileAccesses):
                 loaded = operands.summed in self.plan.value_axes[value] and _zero_where_masked(value)
                 if mask is not None and (powers or not loaded):
                     tile = builder.select(mask, tile, builder.fill(-math.inf if powers else 0, tile))
-                few = self.tile.axes[operands.left[-2]].block < _WARP_GROUP_ROWS
-                if number and few and isinstance(op, fuse.OnlineDot) and _is_made_of_bytes(value):
-                    tile = builder.made_before(tile)
             made.append(tile)
         return made
-
-
-def _is_made_of_bytes(value: ir.Value) -> bool:
-    """Whether a factor of 16 bits is computed of elements of 8 bits, such as those of a cache."""
-    op = value.owner
-    if isinstance(op, fuse.Load | ir.Block):
-        return False
-    return any(
-        (isinstance(n.owner, fuse.Load) and str(n.type)[:2] in ("i8", "f8")) or _is_made_of_bytes(n)
-        for n in op.operands
-    )
 
 
 def _pieces_of_blocks(kernel: Kernel, tile: Tile) -> dict[ir.Operation, Pieces]:

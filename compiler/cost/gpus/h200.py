@@ -62,7 +62,7 @@ _ATTENTION = RateSource("masked decoding, one query and 32768 keys", "H100", "20
 _FLEX = RateSource("flex_attention, 30 forms and sizes", "H200", "2026-11-28")
 #: Calls of attention under a mask, 2 x 16 heads of 2048 rows and keys (docs/attention.md).
 _MASKED = RateSource("calls of attention under 6 masks", "H200", "2026-11-28")
-_TABLES = RateSource("a bias looked up by distance, kernels and calls of 2 sizes", "H200", "2026-11-29", 0.11)
+_TABLES = RateSource("a bias looked up by distance, kernels and calls, 4 sizes", "H200", "2026-11-29", 0.04)
 #: Products of layers of 8 and 64 experts, as kernels and calls (docs/experts.md).
 _EXPERTS = RateSource("products of experts, 8 sizes", "H200", "2026-11-28", 0.06)
 _BYTE_EXPERTS = RateSource("products of experts in 8 bits, 8 sizes", "H200", "2026-11-28", 0.09)
@@ -260,13 +260,13 @@ _LOOPED = LoopedRates(
     short=Rate(1024, "keys", _MASKED),
     call_short=_times(1.05, _MASKED),
 )
-#: A bias looked up by a distance that is cut off, 2 x 16 heads of 128 with 2048 keys and 16 heads of 64 with
-#: 4096: kernels took 274 and 419 us, 150 and 180 without it; calls 326 and 575, 115 and 154 without a mask.
-#: Of 15.7 instructions that a look-up took in SASS, 8 cut off the distance in 64 bits; 7.8 are left.
+#: A bias looked up by a distance that is cut off.  Kernels, of 7.8 instructions for a look-up in SASS: 219 us
+#: of 2 x 16 heads of 128 with 2048 keys, 120 of 8 x 12 heads of 64 with 1024, 129 of 32 x 12 with 512.  Calls,
+#: whose look-ups hide behind the mask that they make: 294 of the first, 454 of 16 heads of 64 with 4096 keys.
 _OF_ATTENTION = AttentionRates(
     looped=_LOOPED,
     looking_up=Regime(ADDING, issue=_part(0.43, _TABLES), multiply=_part(0.6, _TABLES)),
-    masked=Regime(ADDING, bandwidth=_part(0.7, _TABLES), multiply=_part(0.7, _TABLES)),
+    masked=Regime(ADDING, bandwidth=_part(0.85, _TABLES), multiply=_part(0.4, _TABLES)),
     score=Rate(3.0, "slots", _TABLES),
     look_up=Rate(3.0, "slots", _TABLES),
     call=Regime(HIDING),

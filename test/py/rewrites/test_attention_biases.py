@@ -98,7 +98,9 @@ def captured(
     return gm
 
 
-def captured_by_dynamo(function: Any, batch: int = 1, rows: int = 512, numbers: int = 257) -> GraphModule:
+def captured_by_dynamo(
+    function: Any, batch: int = 1, rows: int = 512, numbers: int = 257, head: int = 64
+) -> GraphModule:
     """``numbers``: of the table, for each of 8 heads."""
     found = list[tuple[GraphModule, list[Tensor]]]()
 
@@ -106,7 +108,7 @@ def captured_by_dynamo(function: Any, batch: int = 1, rows: int = 512, numbers: 
         found.append((gm, examples))
         return lambda *given: (given[0],)
 
-    q, k, v = (torch.empty(batch, 8, rows, 64, dtype=torch.bfloat16) for _ in range(3))
+    q, k, v = (torch.empty(batch, 8, rows, head, dtype=torch.bfloat16) for _ in range(3))
     torch._dynamo.reset()
     with torch.no_grad():
         compiled = torch.compile(function, backend=take, dynamic=False, fullgraph=True)
@@ -177,22 +179,28 @@ def test_tables_become_calls(how: dict[str, Any], reasons: list[str]) -> None:
     assert fuse_attention(gm) == (2 if how["function"] is shared else 1)
 
 
-def test_tables_of_large_batches_become_calls() -> None:
+def test_tables_of_large_batches_and_narrow_heads_become_calls() -> None:
     """All sequences read the mask, which is made once; the remark has both times."""
-    counted = keep_biases(captured_by_dynamo(by_distance, batch=64))
+    counted = keep_biases(captured_by_dynamo(by_distance, batch=64, head=16))
     assert counted == 0 and isinstance(counted, Weighed) and not counted.kept
     [(_, times)] = counted.missed
     assert times["kernel_us"] > times["call_us"]
 
 
 def test_the_clock_says_of_tables_what_was_measured() -> None:
-    """Within a quarter, and so that the kernel is known to take less time."""
-    for sizes, kernel, call in (((2, 16, 2048, 128), 212, 261), ((1, 16, 4096, 64), 310, 520)):
-        batch, heads, rows, head = sizes
+    """Kernels and calls, within a tenth; of the others one was not measured."""
+    measured = {
+        (2, 16, 2048, 128): (219, 294),
+        (8, 12, 1024, 64): (120, None),
+        (32, 12, 512, 64): (129, None),
+        (1, 16, 4096, 64): (None, 454),
+    }
+    for (batch, heads, rows, head), (kernel, call) in measured.items():
         scores = heads * rows * rows
         bias = LookedUpBias(batch * scores, scores, ops=3, head=head, element="bf16")
-        assert bias.kernel_us(H200) == pytest.approx(kernel, rel=0.25)
-        assert bias.call_us(H200) == pytest.approx(call, rel=0.25)
+        assert kernel is None or bias.kernel_us(H200) == pytest.approx(kernel, rel=0.1)
+        assert call is None or bias.call_us(H200) == pytest.approx(call, rel=0.1)
+        assert bias.kernel_us(H200) < bias.call_us(H200)
 
 
 def test_gradients_and_autocast_are_left(monkeypatch: pytest.MonkeyPatch) -> None:
