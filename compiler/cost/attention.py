@@ -134,13 +134,16 @@ class LoopedAttention:
             return f"heads of {self.heads[0]} and {self.heads[1]} numbers take less time in other kernels"
         return None
 
-    def flex_times(self, hardware: Hardware, *, pairs: bool, choice: bool) -> float:
+    def flex_times(self, hardware: Hardware, *, pairs: bool, distances: bool, choice: bool) -> float:
         """How many times the time of the kernel Inductor's kernel of ``flex_attention`` takes.  ``pairs``:
-        whether scores look numbers up for each row and key.  ``choice``: whether its mask is one of two.
+        whether scores look numbers up for each row and key; ``distances``: only numbers of distances.
+        ``choice``: whether its mask is one of two.
         """
         rates = hardware.rates.attention.looped
-        if pairs:
+        if pairs or (distances and (choice or self.rows <= rates.most_few)):
             return rates.flex_pairs
+        if distances:
+            return rates.flex_distances
         if self.rows <= rates.most_few:
             return rates.flex_few
         return rates.flex_choice if choice else rates.flex

@@ -279,8 +279,8 @@ class LoopedRates:
     ``widest`` numbers.  The others: how many times the time of the kernel something else takes.
 
     Inductor's kernel of ``flex_attention``: ``flex``; ``flex_few``, of few rows; ``flex_pairs``, where scores
-    look numbers up for each row and key; ``flex_choice``, under a choice of two masks.  The library's call:
-    ``call_computed``, under a mask that is computed of rows and keys; ``call_bools``, under one of bools in
+    look numbers up for each row and key; ``flex_distances``, of distances alone; ``flex_choice``, under a
+    choice of two masks.  The library's call: ``call_computed``, under a mask that is computed of rows and keys; ``call_bools``, under one of bools in
     memory, and ``call_narrow``, of heads of at most ``narrow`` numbers; ``call_floats``, under one that is
     added; ``call_keys``, under one for all rows.  ``call_short``: under any mask, of at most ``short`` keys.
     """
@@ -294,6 +294,7 @@ class LoopedRates:
     flex: float
     flex_few: float
     flex_pairs: float
+    flex_distances: float
     flex_choice: float
     call_computed: float
     call_bools: float

@@ -236,10 +236,10 @@ _OF_CHAINS = ChainRates(
     for_memory=_times(1.03, _GRADIENTS),
 )
 #: flex_attention: 158 us beside 172 (nothing), 106 / 134 (causal), 129 / 144 (ALiBi), 114 / 137 (window of
-#: 512), 320 / 322 (documents of 16384 tokens); one query 143 / 311; a bias looked up 414 / 360 and 229 / 196;
-#: prefix 148 / 137; soft cap of heads of 256 numbers 979 / 771.  Calls: window of 512 64 / 265, bools 236 /
-#: 230, of heads of 64 246 / 313, floats 230 / 244, a mask of keys 178 / 190; of 256 to 1024 keys 25 cases,
-#: from 52 / 54 (a mask of keys, heads of 128) to 16 / 60 (a window, heads of 64).
+#: 512), 320 / 322 (documents of 16384 tokens); one query 143 / 311; a bias looked up by row and key 229 / 196,
+#: by distance 219 / 363; prefix 148 / 137; soft cap of heads of 256 numbers 979 / 771.  Calls: window of 512
+#: 64 / 265, bools 236 / 230, of heads of 64 246 / 313, floats 230 / 244, a mask of keys 178 / 190; of 256 to
+#: 1024 keys 25 cases, from 52 / 54 (a mask of keys, heads of 128) to 16 / 60 (a window, heads of 64).
 _LOOPED = LoopedRates(
     capability=Rate(9, "capability", _FLEX),
     fewest_rows=Rate(64, "rows", _FLEX),
@@ -250,6 +250,7 @@ _LOOPED = LoopedRates(
     flex=_times(1.09, _FLEX),
     flex_few=_times(2.2, _FLEX),
     flex_pairs=_times(0.86, _FLEX),
+    flex_distances=_times(1.66, _TABLES),
     flex_choice=_times(0.92, _FLEX),
     call_computed=_times(4.1, _MASKED),
     call_bools=_times(0.97, _MASKED),
@@ -261,8 +262,8 @@ _LOOPED = LoopedRates(
     call_short=_times(1.05, _MASKED),
 )
 #: A bias looked up by a distance that is cut off.  Kernels, of 7.8 instructions for a look-up in SASS: 219 us
-#: of 2 x 16 heads of 128 with 2048 keys, 120 of 8 x 12 heads of 64 with 1024, 129 of 32 x 12 with 512.  Calls,
-#: whose look-ups hide behind the mask that they make: 294 of the first, 454 of 16 heads of 64 with 4096 keys.
+#: of 2 x 16 heads of 128 with 2048 keys, 120 of 8 x 12 heads of 64 with 1024, 129 of 32 x 12 with 512.
+#: Calls, whose look-ups hide behind the mask that they make: 294 of the first, 454 of 16 heads of 64, 4096.
 _OF_ATTENTION = AttentionRates(
     looped=_LOOPED,
     looking_up=Regime(ADDING, issue=_part(0.43, _TABLES), multiply=_part(0.6, _TABLES)),

@@ -48,7 +48,7 @@ from ...cost.attention import LoopedAttention
 from ...cost.hardware import Hardware
 from ...fx.new_node import tidied
 from ..rewriting import Weighed, rewrite
-from .flex_masks import NotRead
+from .flex_masks import LookUps, NotRead
 from .flex_spelled import LOG_2, FlexCall, FlexGraph, for_each_head
 
 #: The places of the score function and of the ``BlockMask`` among the arguments.
@@ -82,7 +82,13 @@ def _weigh(call: FlexCall, hardware: Hardware) -> None:
     reason = sizes.unmeasured(hardware)
     if reason is not None:
         raise NotRead(reason)
-    times = sizes.flex_times(hardware, pairs=call.pairs, choice=call.choice)
+    look_ups = call.look_ups
+    times = sizes.flex_times(
+        hardware,
+        pairs=look_ups is LookUps.PAIRS,
+        distances=look_ups is LookUps.DISTANCES,
+        choice=call.choice,
+    )
     if times < 1:
         raise NotRead(f"Inductor's kernel takes {times} of the time")
 

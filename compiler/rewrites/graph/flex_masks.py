@@ -3,6 +3,7 @@ once, and which keys a mask admits.
 """
 
 from collections.abc import Sequence
+from enum import Enum
 from typing import Any, Literal
 
 import torch
@@ -28,6 +29,13 @@ _NUMBERS = (
 )
 #: Ops that change a type or a device, or nothing.
 _MOVED = (_aten._to_copy.default, _aten.clone.default, _aten.alias.default, _aten.detach.default)
+#: What computes a place of a table by distances, each in an instruction or two.
+_DISTANCES = (
+    *(*_NUMBERS, *_MOVED),
+    *(_aten.sub.Tensor, _aten.add.Tensor, _aten.rsub.Scalar, _aten.neg.default, _aten.abs.default),
+    *(_aten.clamp.default, _aten.clamp_min.default, _aten.clamp_max.default),
+    *(_aten.minimum.default, _aten.maximum.default),
+)
 _AND = (_aten.bitwise_and.Tensor, _aten.logical_and.default, _aten.__and__.Tensor)
 _OR = (_aten.bitwise_or.Tensor, _aten.logical_or.default, _aten.__or__.Tensor)
 #: Comparisons, and whether the first operand is the greater one.
@@ -38,6 +46,12 @@ _ORDERS = {
 
 #: How a condition bounds keys: from a side; not at all, as it compares look-ups; or as one of two masks do.
 Side = Literal["first", "last", "look-ups", "choice"]
+
+
+class LookUps(Enum):
+    """What is looked up for each row and key."""
+
+    NONE, DISTANCES, PAIRS = "nothing", "distances", "pairs"
 
 
 class NotRead(Exception):
@@ -100,15 +114,22 @@ def read_mask(function: GraphModule) -> Mask:
     return Mask(not sides, not sides.isdisjoint(("look-ups", "choice")), "choice" in sides)
 
 
-def looks_pairs_up(function: GraphModule) -> bool:
-    """Whether a score function looks numbers up at places that depend on both the row and the key."""
-    places = [n for n in function.graph.nodes if n.op == "placeholder"]
-    needs = dict[Node, set[Node]]()
+def look_ups(function: GraphModule) -> LookUps:
+    """What a score function looks up for each row and key: numbers of both (``pairs``), only numbers at sums,
+    differences and extremes of their places (``distances``), or nothing.
+    """
+    places = [n for n in function.graph.nodes if n.op == "placeholder"][3:5]
+    needs, found = dict[Node, set[Node]](), LookUps.NONE
     for node in function.graph.nodes:
         needs[node] = {node}.union(*(needs[n] for n in node.all_input_nodes))
-        if node.target == _aten.index.Tensor and needs[node].issuperset(places[3:5]):
-            return True
-    return False
+        if node.target != _aten.index.Tensor or not needs[node].issuperset(places):
+            continue
+        both = [n for n in node.args[1] if needs[n].issuperset(places)]
+        computed = {n for place in both for n in needs[place] if n.op == "call_function"}
+        if not both or any(n.target not in _DISTANCES for n in computed):
+            return LookUps.PAIRS
+        found = LookUps.DISTANCES
+    return found
 
 
 @dataclass(frozen=True)
@@ -194,4 +215,4 @@ def _is_true(node: Node) -> bool:
     return target != _aten.zeros.default and numbers == [True]
 
 
-__all__ = ["Mask", "NotRead", "looks_pairs_up", "read_mask", "read_score"]
+__all__ = ["LookUps", "Mask", "NotRead", "look_ups", "read_mask", "read_score"]

@@ -18,7 +18,7 @@ from torch.fx.node import map_arg
 from ...base.dataclass import dataclass
 from ...cost.hardware import Hardware
 from ...fx.graph_text import held
-from .flex_masks import NotRead, looks_pairs_up, read_mask, read_score
+from .flex_masks import LookUps, NotRead, look_ups, read_mask, read_score
 from .inlining import inline
 
 #: Places in the tuple of a ``BlockMask``: numbers and indices of the key blocks of each block of rows, those
@@ -47,15 +47,14 @@ class FlexGraph:
 @dataclass(frozen=True)
 class FlexCall:
     """A call of the op or of its gradient.  ``masked``: whether its mask hides any scores.  ``by_tables``:
-    whether the tables of its blocks bound the keys, as what the mask compares does not.  ``pairs``: whether
-    its score function looks numbers up for each pair of a row and a key.  ``choice``: whether its mask is a
-    choice of two.
+    whether the tables of its blocks bound the keys, as what the mask compares does not.  ``look_ups``:
+    what its score function looks up for each row and key.  ``choice``: whether its mask is a choice of two.
     """
 
     node: Node
     masked: bool
     by_tables: bool
-    pairs: bool
+    look_ups: LookUps
     choice: bool
 
     @staticmethod
@@ -75,9 +74,7 @@ class FlexCall:
         whole = _covers(table, query, key)
         if mask.open and not whole:
             raise NotRead("only the tables of its blocks mask scores")
-        return FlexCall(
-            node, not mask.open, mask.by_tables and not whole, looks_pairs_up(changes), mask.choice
-        )
+        return FlexCall(node, not mask.open, mask.by_tables and not whole, look_ups(changes), mask.choice)
 
     def spell_out(self, flex: FlexGraph, results: Callable[..., Sequence[Callable[[], Tensor]]]) -> None:
         """Puts steps in place of the call.  ``results`` takes this call and its arguments, and gives a
