@@ -280,9 +280,10 @@ class LoopedRates:
 
     Inductor's kernel of ``flex_attention``: ``flex``; ``flex_few``, of few rows; ``flex_pairs``, where scores
     look numbers up for each row and key; ``flex_distances``, of distances alone; ``flex_choice``, under a
-    choice of two masks.  The library's call: ``call_computed``, under a mask that is computed of rows and keys; ``call_bools``, under one of bools in
-    memory, and ``call_narrow``, of heads of at most ``narrow`` numbers; ``call_floats``, under one that is
-    added; ``call_keys``, under one for all rows.  ``call_short``: under any mask, of at most ``short`` keys.
+    choice of two masks.  The library's call: ``call_computed``, under a mask that is computed of rows and
+    keys; ``call_bools``, under one of bools in memory, and ``call_narrow``, of heads of at most ``narrow``
+    numbers; ``call_floats``, under one that is added; ``call_keys``, under one for all rows.  ``call_short``:
+    under any mask, of at most ``short`` keys.
     """
 
     capability: float
