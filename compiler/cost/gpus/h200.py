@@ -237,9 +237,9 @@ _OF_CHAINS = ChainRates(
 )
 #: flex_attention: 158 us beside 172 (nothing), 106 / 134 (causal), 129 / 144 (ALiBi), 114 / 137 (window of
 #: 512), 320 / 322 (documents of 16384 tokens); one query 143 / 311; a bias looked up by row and key 229 /
-#: 196, by distance 219 / 363; prefix 148 / 137; soft cap of heads of 256 numbers 979 / 771.  Calls: window of 512
-#: 64 / 265, bools 236 / 230, of heads of 64 246 / 313, floats 230 / 244, a mask of keys 178 / 190; of 256 to
-#: 1024 keys 25 cases, from 52 / 54 (a mask of keys, heads of 128) to 16 / 60 (a window, heads of 64).
+#: 196, by distance 219 / 363; prefix 148 / 137; soft cap of heads of 256 numbers 979 / 771.  Calls: window of
+#: 512 64 / 265, bools 236 / 230, of heads of 64 246 / 313, floats 230 / 244, a mask of keys 178 / 190; of 256
+#: to 1024 keys 25 cases, from 52 / 54 (a mask of keys, heads of 128) to 16 / 60 (a window, heads of 64).
 _LOOPED = LoopedRates(
     capability=Rate(9, "capability", _FLEX),
     fewest_rows=Rate(64, "rows", _FLEX),
