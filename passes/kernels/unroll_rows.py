@@ -8,7 +8,7 @@ from ...compiler.analysis.kernel.shape import is_sum_of_products
 from ...compiler.base.dataclass import dataclass
 from ...compiler.base.remarks import Remarks
 from ...compiler.ir.dialects import fuse
-from ...compiler.ir.kernel import Access, Kernel, is_kernel, is_tiled, kernel_dims
+from ...compiler.ir.kernel import Access, Kernel, is_kernel, is_tiled, kernel_dims, kernel_ties
 from ...compiler.ir.layout import ELEMENT_BYTES
 from ...compiler.ir.storage import functions_of
 from ...compiler.mlir import ir
@@ -54,7 +54,8 @@ class UnrollRows(AnalysisPass):
     Does not fire on a kernel with a scan or an assertion, nor, but for that, on one with another reduction or
     where every dim of so few points is one of the largest load, nor on a dim along which the kernel reads
     what it stores: there would be several stores, and a kernel reads old contents only where its one store
-    writes.  A tiled kernel is left as it is.
+    writes; nor on one that stores a tensor in pieces, as the steps of a recurrence, whose work is that of its
+    rows.  A tiled kernel is left as it is.
     Raises PassError on a module without ``@main``.
     """
 
@@ -69,7 +70,9 @@ class UnrollRows(AnalysisPass):
                 unrolled(analyses.get(Program), kernel, dim, self.name, remarks)
 
     def _candidates(self, module: ir.Module) -> list[ir.Operation]:
-        """The scalar kernels that reduce and have a dim of so few points.  Raises PassError without @main."""
+        """The scalar kernels that reduce, store each tensor once and have a dim of so few points.  Raises
+        PassError without @main.
+        """
         functions = functions_of(module)
         if "main" not in functions:
             raise PassError("the module has no function @main", module.operation.location)
@@ -80,6 +83,7 @@ class UnrollRows(AnalysisPass):
             and not is_tiled(func)
             and any(1 < (extent.constant or 0) <= self.max_points for extent in kernel_dims(func).values())
             and any(isinstance(op, fuse.Reduce) for op in kernel_body(func))
+            and sum(isinstance(op, fuse.Store) for op in kernel_body(func)) <= len(kernel_ties(func))
         ]
 
     def _shared(self, kernel: Kernel) -> str | None:

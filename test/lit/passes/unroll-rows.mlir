@@ -305,3 +305,30 @@ module attributes {fuse.device = "cpu"} {
     return %r : tensor<2x64xf32>
   }
 }
+
+// -----
+
+// Must not fire: two steps are stored in pieces of one tensor; the work of a step is that of its rows.
+// CHECK-LABEL: func.func private @pieces
+// CHECK-SAME: fuse.dims = {d0 = "2", d1 = "64", d2 = "256"}
+// ONE-LABEL: func.func private @pieces
+module attributes {fuse.device = "cpu"} {
+  func.func @main(%x: tensor<2x256xf32>, %w: tensor<64x256xf32>) -> tensor<2x128xf32> {
+    %o = "fuse.empty"() {syms = []} : () -> tensor<2x128xf32>
+    %y = call @pieces(%x, %w, %o) : (tensor<2x256xf32>, tensor<64x256xf32>, tensor<2x128xf32>) -> tensor<2x128xf32>
+    return %y : tensor<2x128xf32>
+  }
+  func.func private @pieces(%x: tensor<2x256xf32>, %w: tensor<64x256xf32>, %o: tensor<2x128xf32>) -> tensor<2x128xf32> attributes {fuse.kernel, fuse.dims = {d0 = "2", d1 = "64", d2 = "256"}, fuse.ties = array<i64: 2>} {
+    %true = arith.constant true
+    %zero = arith.constant 0.0 : f32
+    %b = "fuse.load"(%w, %true, %zero) {at = ["d1", "d2"]} : (tensor<64x256xf32>, i1, f32) -> f32
+    %a = "fuse.load"(%x, %true, %zero) {at = ["d0", "d2"]} : (tensor<2x256xf32>, i1, f32) -> f32
+    %p = arith.mulf %a, %b : f32
+    %s = "fuse.reduce"(%p) {kind = "sum", over = ["d2"]} : (f32) -> f32
+    %q = arith.mulf %p, %a : f32
+    %t = "fuse.reduce"(%q) {kind = "sum", over = ["d2"]} : (f32) -> f32
+    %r = "fuse.store"(%o, %s, %true) {at = ["d0", "d1"], mode = "set"} : (tensor<2x128xf32>, f32, i1) -> tensor<2x128xf32>
+    %u = "fuse.store"(%r, %t, %true) {at = ["d0", "d1 + 64"], mode = "set"} : (tensor<2x128xf32>, f32, i1) -> tensor<2x128xf32>
+    return %u : tensor<2x128xf32>
+  }
+}
