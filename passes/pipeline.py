@@ -62,6 +62,7 @@ from .tiling.choose_tiling import ChooseTiling
 from .tiling.combine_launches import CombineLaunches
 from .tiling.launch_early import LaunchEarly
 from .tiling.lower_to_tt import LowerToTt
+from .tiling.reroll_loops import RerollLoops
 from .user_fusion.fuse_user_epilogues import FuseUserEpilogues
 from .user_fusion.fuse_user_prologues import FuseUserPrologues
 
@@ -311,6 +312,10 @@ TILING = PassStage(
             lambda s: AutotuneTiling(s.tiles), "measured tiles, where there are any", PassSwitch.MEASURED
         ),
         PassStep(ApplyTiling(), "loops, masks and tiles become explicit"),
+        PassStep(
+            lambda s: RerollLoops(s.hardware),
+            "steps that a program spells out are tile code now, with their addresses",
+        ),
         PassStep(
             lambda s: CombineLaunches(s.hardware), "small kernels pay for one launch, and run side by side"
         ),

@@ -87,7 +87,8 @@ class StreamingRates:
     ``peak``: the least time of anything.  ``pointwise``: one element of each operand for an element of the
     result; ``absorbed``: the same as part of a kernel that reduces, too.  ``fused``: what fusion weighs,
     which may load neighbours or compute again.  ``rows``, ``columns``: reductions along rows and down
-    columns.
+    columns.  ``unrolled``: how many times as long as it issues a kernel of steps has to move bytes, so that a
+    loop over the steps does not pay.
     """
 
     peak: Regime
@@ -96,6 +97,7 @@ class StreamingRates:
     fused: Regime
     rows: Regime
     columns: Regime
+    unrolled: float
 
 
 @dataclass(frozen=True)

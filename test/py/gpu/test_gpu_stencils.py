@@ -49,7 +49,7 @@ def test_answers(image, weight, options, dtype):
 
 
 @pytest.mark.parametrize(
-    "name", [n for n in STRUCTURED if n.startswith(("chunked", "sobel", "gated_linear"))]
+    "name", [n for n in STRUCTURED if n.startswith(("chunked", "sobel", "gated_linear", "wkv", "selective"))]
 )
 def test_cases_of_the_suite(name):
     graph = STRUCTURED[name]
