@@ -43,7 +43,7 @@ def index_checks(kernel: Kernel) -> list[IndexCheck]:
         [access] = [a for a in kernel.loads if a.op == index.operation]
         width = ir.IntegerType(index.results[0].type).width
         pieces = _pieces(op.operands[0], index.results[0], (-(1 << width - 1), (1 << width - 1) - 1))
-        if pieces is not None and is_true(index.operands[1]) and not access.indirect:
+        if pieces is not None and is_true(index.operands[1]):
             passed = _joined(piece.span for piece in pieces if piece.least)
             found.append(IndexCheck(op, access.argument, passed, _is_whole(kernel, index, access.argument)))
     return found

@@ -97,6 +97,127 @@ module attributes {fuse.device = "cuda:0"} {
 
 // -----
 
+// What passed two checks is what both let pass: of one to 1023, of the other 0 and above.
+// CHECK-LABEL: func.func private @first(
+// CHECK: cf.assert
+// CHECK-LABEL: func.func private @second(
+// CHECK: cf.assert
+// CHECK-LABEL: func.func private @third(
+// CHECK-NOT: cf.assert
+// CHECK: return
+// SAID: implied, assertions=1: @third looks up
+module attributes {fuse.device = "cuda:0"} {
+  func.func @main(%x: tensor<1024x64xf32>, %y: tensor<2048x64xf32>, %at: tensor<1xi64>) -> (tensor<64xf32>, tensor<64xf32>, tensor<64xf32>) {
+    %o = "fuse.empty"() {syms = []} : () -> tensor<64xf32>
+    %a = call @first(%x, %at, %o) : (tensor<1024x64xf32>, tensor<1xi64>, tensor<64xf32>) -> tensor<64xf32>
+    %p = "fuse.empty"() {syms = []} : () -> tensor<64xf32>
+    %b = call @second(%y, %at, %p) : (tensor<2048x64xf32>, tensor<1xi64>, tensor<64xf32>) -> tensor<64xf32>
+    %q = "fuse.empty"() {syms = []} : () -> tensor<64xf32>
+    %c = call @third(%x, %at, %q) : (tensor<1024x64xf32>, tensor<1xi64>, tensor<64xf32>) -> tensor<64xf32>
+    return %a, %b, %c : tensor<64xf32>, tensor<64xf32>, tensor<64xf32>
+  }
+  func.func private @first(%x: tensor<1024x64xf32>, %at: tensor<1xi64>, %o: tensor<64xf32>) -> tensor<64xf32> attributes {fuse.kernel, fuse.dims = {d0 = "64"}, fuse.ties = array<i64: 2>} {
+    %true = arith.constant true
+    %zero = arith.constant 0.0 : f32
+    %none = arith.constant 0 : i64
+    %least = arith.constant 0 : i64
+    %most = arith.constant 1024 : i64
+    %i = "fuse.load"(%at, %true, %none) {at = ["0"]} : (tensor<1xi64>, i1, i64) -> i64
+    %negative = arith.cmpi slt, %i, %none : i64
+    %from_end = arith.addi %i, %most : i64
+    %place = arith.select %negative, %from_end, %i : i64
+    %not_below = arith.cmpi sge, %place, %least : i64
+    %below = arith.cmpi slt, %place, %most : i64
+    %inside = arith.andi %not_below, %below : i1
+    cf.assert %inside, "index out of bounds" {fuse.index_check}
+    %v = "fuse.load"(%x, %inside, %zero, %place) {at = ["i0", "d0"]} : (tensor<1024x64xf32>, i1, f32, i64) -> f32
+    %r = "fuse.store"(%o, %v, %true) {at = ["d0"], mode = "set"} : (tensor<64xf32>, f32, i1) -> tensor<64xf32>
+    return %r : tensor<64xf32>
+  }
+  func.func private @second(%x: tensor<2048x64xf32>, %at: tensor<1xi64>, %o: tensor<64xf32>) -> tensor<64xf32> attributes {fuse.kernel, fuse.dims = {d0 = "64"}, fuse.ties = array<i64: 2>} {
+    %true = arith.constant true
+    %zero = arith.constant 0.0 : f32
+    %none = arith.constant 0 : i64
+    %least = arith.constant 0 : i64
+    %most = arith.constant 2048 : i64
+    %i = "fuse.load"(%at, %true, %none) {at = ["0"]} : (tensor<1xi64>, i1, i64) -> i64
+    %not_below = arith.cmpi sge, %i, %least : i64
+    %below = arith.cmpi slt, %i, %most : i64
+    %inside = arith.andi %not_below, %below : i1
+    cf.assert %inside, "index out of bounds" {fuse.index_check}
+    %v = "fuse.load"(%x, %inside, %zero, %i) {at = ["i0", "d0"]} : (tensor<2048x64xf32>, i1, f32, i64) -> f32
+    %r = "fuse.store"(%o, %v, %true) {at = ["d0"], mode = "set"} : (tensor<64xf32>, f32, i1) -> tensor<64xf32>
+    return %r : tensor<64xf32>
+  }
+  func.func private @third(%x: tensor<1024x64xf32>, %at: tensor<1xi64>, %o: tensor<64xf32>) -> tensor<64xf32> attributes {fuse.kernel, fuse.dims = {d0 = "64"}, fuse.ties = array<i64: 2>} {
+    %true = arith.constant true
+    %zero = arith.constant 0.0 : f32
+    %none = arith.constant 0 : i64
+    %least = arith.constant 0 : i64
+    %most = arith.constant 1024 : i64
+    %i = "fuse.load"(%at, %true, %none) {at = ["0"]} : (tensor<1xi64>, i1, i64) -> i64
+    %not_below = arith.cmpi sge, %i, %least : i64
+    %below = arith.cmpi slt, %i, %most : i64
+    %inside = arith.andi %not_below, %below : i1
+    cf.assert %inside, "index out of bounds" {fuse.index_check}
+    %v = "fuse.load"(%x, %inside, %zero, %i) {at = ["i0", "d0"]} : (tensor<1024x64xf32>, i1, f32, i64) -> f32
+    %r = "fuse.store"(%o, %v, %true) {at = ["d0"], mode = "set"} : (tensor<64xf32>, f32, i1) -> tensor<64xf32>
+    return %r : tensor<64xf32>
+  }
+}
+
+// -----
+
+// Of two assertions of one number, the one that is no check of an index stays: its message is the user's.
+// CHECK-LABEL: func.func private @second(
+// CHECK-NOT: fuse.index_check
+// CHECK: cf.assert %{{.*}}, "theirs"
+// CHECK-NOT: fuse.index_check
+// CHECK: return
+// SAID: implied, assertions=1: @second looks up
+module attributes {fuse.device = "cuda:0"} {
+  func.func @main(%x: tensor<1024x64xf32>, %y: tensor<1024x64xf32>, %at: tensor<1xi64>) -> (tensor<64xf32>, tensor<64xf32>) {
+    %o = "fuse.empty"() {syms = []} : () -> tensor<64xf32>
+    %a = call @first(%x, %at, %o) : (tensor<1024x64xf32>, tensor<1xi64>, tensor<64xf32>) -> tensor<64xf32>
+    %p = "fuse.empty"() {syms = []} : () -> tensor<64xf32>
+    %b = call @second(%y, %at, %p) : (tensor<1024x64xf32>, tensor<1xi64>, tensor<64xf32>) -> tensor<64xf32>
+    return %a, %b : tensor<64xf32>, tensor<64xf32>
+  }
+  func.func private @first(%x: tensor<1024x64xf32>, %at: tensor<1xi64>, %o: tensor<64xf32>) -> tensor<64xf32> attributes {fuse.kernel, fuse.dims = {d0 = "64"}, fuse.ties = array<i64: 2>} {
+    %true = arith.constant true
+    %zero = arith.constant 0.0 : f32
+    %none = arith.constant 0 : i64
+    %least = arith.constant 0 : i64
+    %most = arith.constant 1024 : i64
+    %i = "fuse.load"(%at, %true, %none) {at = ["0"]} : (tensor<1xi64>, i1, i64) -> i64
+    %not_below = arith.cmpi sge, %i, %least : i64
+    %below = arith.cmpi slt, %i, %most : i64
+    %inside = arith.andi %not_below, %below : i1
+    cf.assert %inside, "index out of bounds" {fuse.index_check}
+    %v = "fuse.load"(%x, %inside, %zero, %i) {at = ["i0", "d0"]} : (tensor<1024x64xf32>, i1, f32, i64) -> f32
+    %r = "fuse.store"(%o, %v, %true) {at = ["d0"], mode = "set"} : (tensor<64xf32>, f32, i1) -> tensor<64xf32>
+    return %r : tensor<64xf32>
+  }
+  func.func private @second(%x: tensor<1024x64xf32>, %at: tensor<1xi64>, %o: tensor<64xf32>) -> tensor<64xf32> attributes {fuse.kernel, fuse.dims = {d0 = "64"}, fuse.ties = array<i64: 2>} {
+    %true = arith.constant true
+    %zero = arith.constant 0.0 : f32
+    %none = arith.constant 0 : i64
+    %least = arith.constant 0 : i64
+    %most = arith.constant 1024 : i64
+    %i = "fuse.load"(%at, %true, %none) {at = ["0"]} : (tensor<1xi64>, i1, i64) -> i64
+    %not_below = arith.cmpi sge, %i, %least : i64
+    %below = arith.cmpi slt, %i, %most : i64
+    %inside = arith.andi %not_below, %below : i1
+    cf.assert %inside, "index out of bounds" {fuse.index_check}
+    cf.assert %inside, "theirs"
+    %v = "fuse.load"(%x, %inside, %zero, %i) {at = ["i0", "d0"]} : (tensor<1024x64xf32>, i1, f32, i64) -> f32
+    %r = "fuse.store"(%o, %v, %true) {at = ["d0"], mode = "set"} : (tensor<64xf32>, f32, i1) -> tensor<64xf32>
+    return %r : tensor<64xf32>
+  }
+}
+
+// -----
+
 // Must not fire: the second table has fewer rows.
 // CHECK-LABEL: func.func private @second(
 // CHECK: cf.assert
