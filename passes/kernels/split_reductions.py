@@ -36,6 +36,9 @@ are combined with the numbers of their points as weights.
 The columns of a ``fuse.online_dot`` are cut where its rows leave programs idle: slices have 128 columns or
 more, and read at least four times the bytes that they write for the second kernel.
 
+The groups of weights that share a scale are cut where 17 to 64 rows are multiplied by one group after the
+other, and blocks of all rows and 128 of at least 4096 rows of weights leave multiprocessors idle.
+
 It does not fire:
 
 - where there are enough programs (two for each multiprocessor; of products of tiles, one);

@@ -27,6 +27,7 @@ _MANY_GROUPS, _FEW_GROUPS = (32, 128, 2, 4), (16, 512, 8, 3)
 #: The same for more than 16 rows, with at least so many blocks of 128 rows of weights, and with fewer: one
 #: group is no batch, so that Hopper's products take its weights from registers.
 _MANY_ROWS, _MANY_ROWS_OF_FEW, _LEAST_BLOCKS = (128, 1, 8, 3), (32, 4, 4, 3), 64
+ROWS_OF_GROUPS = _MANY_ROWS[0]
 #: Bytes of a group, below which 32 rows of weights go through shared memory once more (9.2 instructions a
 #: weight of 4 bits; 16 rows take 3.5), unless they are read as whole lines.
 _SHORT_GROUP = 32
@@ -87,20 +88,22 @@ def group_blocks(
     hardware: Hardware,
     moved: bool = False,
     lines: bool = False,
+    shares: int = 1,
 ) -> GroupBlocks:
     """For ``few`` rows times ``outputs`` rows of ``groups`` groups of weights, of so many bytes each.  A step
     takes no part of the last groups: fewer at once where they are no multiple.
 
-    ``moved``: a zero point is subtracted from the weights of a group.  A step then has fewer of these than a
-    program has threads.  Triton 3.6 keeps the layout that a load of more has in memory, and all weights would
-    go through shared memory to get there and back (7.1 instructions a weight for 4.0).  ``lines``: the groups
-    of a step are read as a line of each row.
+    ``moved``: a zero point is subtracted from the weights of a group, which lie along the sum.  A step then
+    has fewer of these than a program has threads.  Triton 3.6 keeps the layout that a load of more has in
+    memory, and all weights would go through shared memory to get there and back (7.1 instructions a weight
+    for 4.0).  ``lines``: the groups of a step are read as a line of each row.
+    ``shares``: so many programs have a part of the groups each.
 
     The best of 11 blocks for 14336 x 4096, 4096 x 14336 and 128256 x 4096 weights of 4 bits in groups of 128,
     times 1, 4, 8 and 16 rows, on an H200; of 7 blocks for the first and 5 for the second, times 64 rows.
     """
     if few > _ROWS_OF_ONE_BATCH:
-        blocks = _MANY_ROWS if outputs // _MANY_ROWS[0] >= _LEAST_BLOCKS else _MANY_ROWS_OF_FEW
+        blocks = _MANY_ROWS if shares * outputs // _MANY_ROWS[0] >= _LEAST_BLOCKS else _MANY_ROWS_OF_FEW
         rows, at_once, warps, stages = blocks
         while groups % at_once:
             at_once //= 2

@@ -52,6 +52,11 @@ _SUMMED_ROWS, _NARROW_ROWS, _NARROW_COLUMNS = (1, 2), 4, 32
 #: Products without tensor cores (f64, and f32 that may not be rounded): blocks; summed elements; warps.
 _SCALAR_BLOCKS = (64, 32, 16)
 _SCALAR_SUMMED, _SCALAR_WARPS = 16, 4
+#: Rows of weights of a block that has all of few rows, summed elements of a step, warps and stages; and the
+#: fewest rows of weights of which such blocks were measured.
+_WHOLE_ROWS, LEAST_OF_WHOLE_ROWS = (128, 128, 8, 4), 4096
+#: The most rows that other blocks multiply by weights that are made of bytes (``few_row_blocks.py``).
+_FEW_OF_BYTES = 16
 #: Blocks of m, n and k, warps, stages and group of programs that go through several blocks; the fewest steps
 #: of one.
 _IN_TURN, _LEAST_STEPS = (128, 256, 64, 8, 3, 8), 4
@@ -169,6 +174,9 @@ def blocks_for(form: ProductForm, hardware: Hardware, spills: int = 0) -> Blocks
     """The blocks with the shortest estimated time.  ``spills``: so often the blocks chosen so far have
     spilled; those with the shortest time are taken of which a thread holds less, as long as there are any.
     """
+    whole = None if spills else blocks_of_whole_rows(form, hardware)
+    if whole is not None:
+        return whole
     found = list(_estimated(form, hardware))
     in_turn = None if spills else blocks_in_turn(form, hardware)
     if in_turn is not None:
@@ -199,7 +207,9 @@ def microseconds_whole(form: ProductForm, hardware: Hardware) -> float:
 
 def ranked_blocks(form: ProductForm, hardware: Hardware, most: int) -> list[Blocks]:
     """At most so many blocks, those with the shortest estimated time first."""
-    return [blocks for _, blocks in sorted(_estimated(form, hardware), key=_rank)[:most]]
+    found = [blocks for _, blocks in sorted(_estimated(form, hardware), key=_rank)]
+    whole = blocks_of_whole_rows(form, hardware)
+    return (found if whole is None else [whole, *found])[:most]
 
 
 @lru_cache(maxsize=1 << 7)
@@ -356,6 +366,27 @@ def _grouped(form: ProductForm, blocks: Blocks, hardware: Hardware) -> Blocks:
     square = math.sqrt(programs * blocks.n * form.right_bytes / (blocks.m * form.left_bytes))
     group = min(floor_power(max(1, int(square))), ceil_power(rows))
     return replace(blocks, group=group if columns > 1 else 1)
+
+
+def blocks_of_whole_rows(form: ProductForm, hardware: Hardware) -> Blocks | None:
+    """Blocks that have all of 17 to 64 rows, which are multiplied by weights that are widened from fewer
+    bytes; None of other products.
+
+    The weights are the left factor, which is converted in registers.  A step waits for its conversion and for
+    its product, so it is long, and each multiprocessor has warps enough to convert while others multiply.
+    """
+    if form.m > form.n:
+        upright = blocks_of_whole_rows(form.transposed, hardware) if form.segments == 1 else None
+        return None if upright is None else replace(upright, m=upright.n, n=upright.m, swap=not upright.swap)
+    rows, summed, warps, stages = _WHOLE_ROWS
+    widened = form.right_bytes < ELEMENT_BYTES[form.element] and form.on_tensor_cores
+    few = _FEW_OF_BYTES < form.m <= MOST_FEW and form.n >= LEAST_OF_WHOLE_ROWS
+    if not widened or not few or form.sums > 1 or form.segments > 1 or form.k < summed or form.border:
+        return None
+    columns = ceil_power(form.m)
+    fits = stages_of(form.transposed, rows, columns, summed, hardware)
+    at_once = max((n for n in fits if n <= stages), default=0)
+    return Blocks(columns, rows, summed, warps, at_once, swap=True) if at_once else None
 
 
 def blocks_in_turn(form: ProductForm, hardware: Hardware) -> Blocks | None:

@@ -9,10 +9,12 @@ from dataclasses import replace
 from ...base.dataclass import dataclass
 from ...cost.hardware import Hardware
 from ...ir.dialects import fuse
-from ...ir.kernel import over
+from ...ir.kernel import over, string
 from ...ir.tile import Tile
-from ..contraction.few_row_blocks import FewRowBlocks, few_row_blocks, group_blocks
-from ..contraction.tensor_cores import larger_factor, nearest, reads_lines, weights_of
+from ..contraction.few_row_blocks import ROWS_OF_GROUPS, FewRowBlocks, few_row_blocks, group_blocks
+from ..contraction.tensor_cores import FEW_OF_PACKED, larger_factor, nearest, reads_lines, weights_of
+from ..contraction.tiles import LEAST_OF_WHOLE_ROWS
+from ..kernel.shape import KernelShape
 from .choice import NoTiling
 from .product_rules import DimClass, Products
 
@@ -52,6 +54,12 @@ class FewRowSides:
         weights, rows = free
         return FewRowSides(weights, rows, subject.summed[0], held[0] if held else None, element_bytes)
 
+    def shares(self, shape: KernelShape) -> int:
+        """Programs that have a part of the sums of one block each."""
+        held = self.slices.dims if self.slices is not None else ()
+        taken = {*held, *self.summed.dims, *self.weights.dims, *self.rows.dims}
+        return shape.points(tuple(d for d in shape.order if d not in taken))
+
     def blocks(self, subject: Products, hardware: Hardware) -> FewRowBlocks:
         """Into which the kernel is cut."""
         points, slices = subject.shape.points, self.slices
@@ -59,6 +67,23 @@ class FewRowSides:
         return few_row_blocks(
             points(self.weights.dims), points(self.rows.dims), summed, self.element_bytes, hardware
         )
+
+
+def programs_of_groups(shape: KernelShape) -> int | None:
+    """Of products of more than 16 rows with groups of weights, one after the other, where the sums of the
+    groups are all that is reduced beside the products: programs of blocks that have all of the rows.  None of
+    other kernels, and of few weights.
+    """
+    sides = FewRowSides.of(Products(shape))
+    if sides is None or sides.slices is None or shape.points(sides.rows.dims) <= FEW_OF_PACKED:
+        return None
+    others = [op for op in shape.kernel.reductions if op not in shape.kernel.products]
+    sums = others and all(
+        op.name == "fuse.reduce" and string(op.attributes["kind"]) == "sum" for op in others
+    )
+    outputs = shape.points(sides.weights.dims)
+    blocks = -(-outputs // ROWS_OF_GROUPS)
+    return blocks * sides.shares(shape) if sums and outputs >= LEAST_OF_WHOLE_ROWS else None
 
 
 def weights_in_slices(subject: Products, hardware: Hardware) -> Tile | None:
@@ -97,10 +122,12 @@ def groups_in_turn(subject: Products, hardware: Hardware) -> Tile | None:
         return None
     outputs, few = shape.points(sides.weights.dims), shape.points(sides.rows.dims)
     made_of = [{*nearest([op.operands[larger_factor(shape, op)]], fuse.Load)} for op in shape.kernel.products]
-    moved = any(len(loads) > 1 for loads in made_of)
     weights = [access for access in shape.kernel.loads if access.op in set().union(*made_of)]
+    across = all(shape.steps(w)[d] not in (1, None) for w in weights for d in sides.summed.dims)
+    moved = any(len(loads) > 1 for loads in made_of) and not across
     lines = all(reads_lines(shape, w, sides.slices.dims, sides.summed.dims) for w in weights)
-    blocks = group_blocks(outputs, few, groups, length * sides.element_bytes, hardware, moved, lines)
+    bytes_, shares = length * sides.element_bytes, sides.shares(shape)
+    blocks = group_blocks(outputs, few, groups, bytes_, hardware, moved, lines, shares)
     chosen = {sides.slices: blocks.groups, sides.weights: blocks.rows, sides.rows: blocks.columns}
     stages = _stages(subject, {**chosen, sides.summed: length}, blocks.num_stages, hardware)
     held = subject.tile(chosen, length, blocks.num_warps, 1, 1)

@@ -16,11 +16,11 @@ from ...ir.layout import ELEMENT_BYTES
 from ...ir.reductions import REDUCTION_OPS
 from ...ir.sizes import floor_power
 from ...mlir import ir
-from ..contraction.tensor_cores import FEW_OF_PACKED
-from ..contraction.tiles import MOST_FEW
+from ..contraction.tiles import blocks_of_whole_rows
 from ..kernel.shape import KernelShape
 from ..kernel.shares import FEWEST, equal_shares, walk_shares
 from .choice import NoTiling
+from .few_row_rules import programs_of_groups
 from .product_rules import Products
 from .rules import choose
 
@@ -34,8 +34,6 @@ _SLICE_BYTES, _SHORT_BYTES, _AT_ONCE = 16 * 1024, 4 * 1024, 32
 _MANY, _FEW, _STORING = 8, 2, 24
 #: A slice of products sums at least so many: the first loads and the results take as long as some of them.
 _PRODUCT_POINTS = 512
-#: Rows of weights of a block that has all of few rows, and the fewest of which such blocks were measured.
-_ROWS_OF_WEIGHTS, _LEAST_WEIGHTS = 128, 4096
 #: A slice of the columns of a cascade has at least so many, and reads so many times the bytes of sums, which
 #: slices write and a kernel reads.
 _COLUMNS, _TIMES_SUMS = 128, 4
@@ -85,7 +83,8 @@ def plan_slices(shape: KernelShape, hardware: Hardware) -> Slicing | NotSliced |
     crossed = _candidate(shape)
     if crossed is None:
         return None
-    if products and len(shape.reduced_classes) > 1 and cascade is None:
+    groups = products and programs_of_groups(shape) is not None
+    if products and len(shape.reduced_classes) > 1 and cascade is None and not groups:
         return NotSliced("overlap", "what is computed of its products is reduced in the same program")
     if programs * 2 >= hardware.full_grid and _reads_again_from_cache(shape, crossed, hardware):
         return None
@@ -97,7 +96,8 @@ def plan_slices(shape: KernelShape, hardware: Hardware) -> Slicing | NotSliced |
         aim = _WAITING if cascade.waits else _LOADED
         wanted = min(aim * hardware.sm_count // programs, points // least)
     elif products:
-        wanted = min(hardware.sm_count // programs, points // _PRODUCT_POINTS)
+        summed = shape.points(tuple(shape.reduced)) * len(kernel.products) if groups else points
+        wanted = min(hardware.sm_count // programs, summed // _PRODUCT_POINTS)
     elif walks:
         wanted = _walk_shares(shape, crossed, programs, hardware) // programs
     else:
@@ -258,22 +258,23 @@ def _programs_of_products(shape: KernelShape, hardware: Hardware) -> int:
     """Programs of a kernel with products, by hints; as many as the GPU takes where no tile fits it."""
     try:
         axes = choose(shape, hardware).tile.axes
-        whole = _programs_of_whole_rows(shape)
+        whole = _programs_of_whole_rows(shape, hardware)
     except NoTiling:
         return hardware.full_grid
     programs = math.prod(-(-shape.points(axis.dims) // axis.block) for axis in axes if axis.kind == "grid")
     return min(programs, whole or programs)
 
 
-def _programs_of_whole_rows(shape: KernelShape) -> int | None:
+def _programs_of_whole_rows(shape: KernelShape, hardware: Hardware) -> int | None:
     """Of a product of 17 to 64 rows with weights that are made of fewer bytes: programs of blocks that have
     all of the rows, and read weights once.  None of other kernels.
     """
+    groups = programs_of_groups(shape)
+    if groups is not None:
+        return groups
     form = Products(shape).form
-    few, others = sorted((form.m, form.n))
-    weight_bytes = form.left_bytes if form.m > form.n else form.right_bytes
-    fits = form.batch == form.sums == 1 and FEW_OF_PACKED < few <= MOST_FEW and others >= _LEAST_WEIGHTS
-    return -(-others // _ROWS_OF_WEIGHTS) if fits and weight_bytes < ELEMENT_BYTES[form.element] else None
+    blocks = blocks_of_whole_rows(form, hardware) if form.batch == 1 else None
+    return None if blocks is None else -(-max(form.m, form.n) // max(blocks.m, blocks.n))
 
 
 def _candidate(shape: KernelShape) -> tuple[str, ...] | None:
