@@ -60,6 +60,7 @@ from .tiling.apply_tiling import ApplyTiling
 from .tiling.autotune_tiling import AutotuneTiling
 from .tiling.choose_tiling import ChooseTiling
 from .tiling.combine_launches import CombineLaunches
+from .tiling.join_products import JoinProducts
 from .tiling.launch_early import LaunchEarly
 from .tiling.lower_to_tt import LowerToTt
 from .tiling.reroll_loops import RerollLoops
@@ -312,6 +313,7 @@ TILING = PassStage(
             lambda s: AutotuneTiling(s.tiles), "measured tiles, where there are any", PassSwitch.MEASURED
         ),
         PassStep(ApplyTiling(), "loops, masks and tiles become explicit"),
+        PassStep(JoinProducts(), "tiles say what is taken apart in each step of a loop"),
         PassStep(
             lambda s: RerollLoops(s.hardware),
             "steps that a program spells out are tile code now, with their addresses",

@@ -8,7 +8,6 @@ of users' PTX and calls of libdevice.
 import re
 import struct
 from dataclasses import replace
-from typing import ClassVar
 
 from ..base.dataclass import dataclass
 
@@ -99,6 +98,11 @@ class BytesText:
 
     ``less``: None where the power and what is subtracted are another operand, of type ``element`` and with
     the other sign; not of f32.
+
+    ``pairs``: two bytes are taken at once, in a register of 16 bits; not for f32.  Of an operand that
+    Hopper's products take from registers, a thread has two neighbours, and LLVM takes four instructions to
+    put two of these together and apart again.  bf16 holds whole bytes then, too: four bits become the last
+    ones of 2**7, the others those of 2**12, of which half is added.
     """
 
     signed: bool = False
@@ -106,18 +110,28 @@ class BytesText:
     shift: int = 0
     mask: int = 255
     element: str = "f32"
+    pairs: bool = False
 
-    #: Bytes that are taken at once.
-    count: ClassVar[int] = 4
+    @property
+    def count(self) -> int:
+        """Bytes that are taken at once."""
+        return 2 if self.pairs else 4
 
     @property
     def exact(self) -> bool:
         """Whether the result is the integer minus ``less``: the power plus ``less``, and what is left of it,
         are numbers of the type.
         """
+        if self._whole:
+            return self.less == self.shift == 0
         bits = _BITS_BEHIND[self.element]
         fits = (self.mask | 128 * self.signed) < 2 ** min(bits, 8)
         return fits and (self.less is None or abs(self.less) <= self.most_less)
+
+    @property
+    def _whole(self) -> bool:
+        """Whether bf16 is made of whole bytes."""
+        return self.pairs and self.element == "bf16" and self.mask == _BYTE
 
     @property
     def power(self) -> int:
@@ -145,6 +159,8 @@ class BytesText:
     @property
     def text(self) -> str:
         """The PTX."""
+        if self.pairs:
+            return self._text_of_pairs
         taken = f"0x{self.mask * 0x01010101:08X}"
         source = "$4" if self.element == "f32" else "$2"
         head = f"shr.b32 all, {source}, {self.shift}; and.b32 all, all, {taken}; "
@@ -167,28 +183,73 @@ class BytesText:
         return "{ .reg .b32 all, one, less; " + head + constants + " ".join(two) + " }"
 
     @property
+    def _text_of_pairs(self) -> str:
+        """The PTX for two bytes.  The power is put behind the bits by the instruction that takes these."""
+        if self._whole:
+            sign, minus = (8, 2304) if self.signed else (0, 2176)
+            constants = (0x45800000 + 0x4580 + sign * 0x10001, _bits_of(-float(minus), "bf16") * 0x10001)
+            return (
+                "{ .reg .b32 all, low, half, one, less; cvt.u32.u16 all, $1; prmt.b32 all, all, 0, 0x4140; "
+                "lop3.b32 low, all, 0x000F000F, 0x43004300, 0x6A; shr.b32 all, all, 4; "
+                f"lop3.b32 all, all, 0x000F000F, 0x{constants[0]:08X}, 0x6A; mov.b32 half, 0x3F003F00; "
+                f"mov.b32 one, 0x3F803F80; mov.b32 less, 0x{constants[1]:08X}; "
+                "fma.rn.bf16x2 all, all, half, less; fma.rn.bf16x2 $0, low, one, all; }"
+            )
+        power, one = ("0x6400", "0x3C003C00") if self.element == "f16" else ("0x4300", "0x3F803F80")
+        above = (int(power, 16) | 128 * self.signed) * 0x10001
+        number, less = (0, "$2") if self.less is None else (self._added, "less")
+        return (
+            "{ .reg .b32 all, one, less; cvt.u32.u16 all, $1; prmt.b32 all, all, 0, 0x4140; "
+            f"shr.b32 all, all, {self.shift}; lop3.b32 all, all, 0x{self.mask * 0x10001:08X}, "
+            f"0x{above:08X}, 0x6A; mov.b32 one, {one}; mov.b32 less, 0x{number * 0x10001:08X}; "
+            f"fma.rn.{self.element}x2 $0, all, one, {less}; }}"
+        )
+
+    @property
     def constraints(self) -> str:
         """Of the registers that it writes and reads."""
         if self.element == "f32":
             return "=r,=r,=r,=r,r"
+        if self.pairs:
+            return "=r,h,r" if self.less is None else "=r,h"
         return "=&r,=&r,r,r,r" if self.less is None else "=&r,=&r,r"
 
     @staticmethod
     def read(text: str) -> "BytesText | None":
         """The one with this PTX; None for any other PTX."""
-        found = _OF_BYTES.search(text)
+        for signed in (False, True):
+            whole = BytesText(signed, element="bf16", pairs=True)
+            if text == whole.text:
+                return whole
+        found = _OF_BYTES.search(text) or _OF_PAIRS.search(text)
         if found is None:
             return None
         element = {None: "f32", "f16": "f16", "bf16": "bf16"}[found["type"]]
-        signed, bits = "xor.b32" in text, int(found["single"] or found["pair"][:4], 16)
-        added = _number_of(bits, element)
-        made = BytesText(signed, None, int(found["shift"]), int(found["mask"], 16), element)
-        if "$3" in text and element != "f32":
+        pairs = found.re is _OF_PAIRS
+        signed = found["power"][-2:] == "80" if pairs else "xor.b32" in text
+        single = None if pairs else found["single"]
+        added = _number_of(int(single or found["pair"][:4], 16), element)
+        made = BytesText(signed, None, int(found["shift"]), int(found["mask"], 16), element, pairs)
+        if ("$2" if pairs else "$3") in text and element != "f32":
             return made if text == made.text else None
         if not made.power / 2 <= -added <= 2 * made.power:
             return None
         made = replace(made, less=int(-added) - made.power)
         return made if text == made.text else None
+
+
+def half_text(of: BytesText, low: int, high: int, second: bool) -> str:
+    """PTX that makes the numbers of a byte at the shifts ``low`` and ``high`` as ``of`` says, in the halves
+    of a register, and takes one (``HalfText``).  A product puts the byte at the upper half's place, too.
+    """
+    parts = re.search(r"(lop3\.b32 .*?; mov.*?; mov.*?; )fma", of.text)
+    assert parts is not None
+    factor, ends = 1 | 1 << (16 + low - high), "{other, $0}" if second else "{$0, other}"
+    return (
+        "{ .reg .b32 all, one, less; .reg .b16 other; cvt.u32.u8 all, $1; "
+        f"mul.lo.u32 all, all, 0x{factor:X}; shr.b32 all, all, {low}; {parts[1]}"
+        f"fma.rn.{of.element}x2 all, all, one, less; mov.b32 {ends}, all; }}"
+    )
 
 
 @dataclass(frozen=True)
@@ -294,6 +355,8 @@ class TableText:
     bits name: one instruction for each number, where an address takes two, and its load one.  All lanes of a
     warp have to run it.  Operands are the address of the table, and four bytes, or one word.
 
+    ``at_once``: so many bytes, 4, 2 or 1; fewer than 4 in a register of 16 bits, as ``BytesText`` takes two,
+    and one only where the numbers are f32.
     ``parameter``: of the kernel, as PTX names it, which is the address; there is no operand for it then.
     Triton converts the layout of the operands of a product in front of PTX with one operand, and of what PTX
     with an address makes behind it, through shared memory.
@@ -304,11 +367,17 @@ class TableText:
     element: str
     words: bool = False
     parameter: str = ""
+    at_once: int = 4
 
     @property
     def count(self) -> int:
         """Bytes, or words, that are taken at once: two words where two numbers share a register."""
-        return (1 if self.element == "f32" else 2) if self.words else 4
+        return (1 if self.element == "f32" else 2) if self.words else self.at_once
+
+    @property
+    def _narrow(self) -> bool:
+        """Whether the bytes are in a register of 16 bits."""
+        return self.at_once < BytesText().count
 
     @property
     def text(self) -> str:
@@ -320,20 +389,21 @@ class TableText:
         if not wide:
             load = "ld.global.nc.b16 half, [from]; mov.b32 entry, {half, half}; "
         head = (
-            "{ .reg .b16 half; .reg .b32 lane, entry, at, one, two; .reg .b64 from; mov.u32 lane, %laneid; "
+            f"{{ .reg .b16 half; .reg .b32 {'all, ' * self._narrow}lane, entry, at, one, two; "
+            ".reg .b64 from; mov.u32 lane, %laneid; "
             f"and.b32 lane, lane, {self.entries - 1}; "
         )
         if self.parameter:
             head, address = f"{head}ld.param.b64 from, [{self.parameter}]; ", "from"
         head += f"mad.wide.u32 from, lane, {4 if wide else 2}, {address}; {load}"
+        head += f"cvt.u32.u16 all, ${sources}; " if self._narrow else ""
         made = []
         for n in range(count):
             source = sources + (n if self.words else 0)
             shift = self.shift + (0 if self.words else 8 * n)
             to = f"${n}" if wide else ("one", "two")[n % 2]
-            made.append(
-                f"shr.b32 at, ${source}, {shift}; shfl.sync.idx.b32 {to}, entry, at, 31, 0xffffffff; "
-            )
+            taken = "all" if self._narrow else f"${source}"
+            made.append(f"shr.b32 at, {taken}, {shift}; shfl.sync.idx.b32 {to}, entry, at, 31, 0xffffffff; ")
             if not wide and n % 2:
                 made.append(f"prmt.b32 ${n // 2}, one, two, 0x5410; ")
         return head + "".join(made) + "}"
@@ -344,7 +414,8 @@ class TableText:
         results = self.count if self.element == "f32" else self.count // 2
         sources = self.count if self.words else 1
         addresses = 0 if self.parameter else self.count
-        return ",".join(["=&r"] * results + ["l"] * addresses + ["r"] * sources)
+        taken = "h" if self._narrow else "r"
+        return ",".join(["=&r"] * results + ["l"] * addresses + [taken] * sources)
 
     @staticmethod
     def read(text: str) -> "TableText | None":
@@ -354,13 +425,15 @@ class TableText:
             return None
         shift, entries, bytes_ = (int(found[name]) for name in ("shift", "last", "bytes"))
         for element in ("f32",) if bytes_ == 4 else ("f16", "bf16"):  # of the same text
-            for words in (False, True):
-                made = TableText(shift, entries + 1, element, words, found["parameter"] or "")
+            for words, at_once in ((False, 4), (True, 4), (False, 2), (False, 1)):
+                made = TableText(shift, entries + 1, element, words, found["parameter"] or "", at_once)
                 if made.text == text:
                     return made
         return None
 
 
+#: All bits of a byte.
+_BYTE = 255
 #: What makes floats of bits.
 BitsText = BytesText | WordsText
 
@@ -393,6 +466,16 @@ _OF_BYTES = re.compile(
     r"shr.b32 all, \$\d, (?P<shift>\d); and.b32 all, all, 0x(?P<mask>\w\w).*?"
     r"(?:\$0, one, 0f(?P<single>\w{8})|less, 0x(?P<pair>\w{8}).*fma.rn.(?P<type>\w+)x2)"
 )
+_OF_PAIRS = re.compile(
+    r"cvt.u32.u16 all, \$1; .*?shr.b32 all, all, (?P<shift>\d); "
+    r"lop3.b32 all, all, 0x\w{6}(?P<mask>\w\w), 0x(?P<power>\w{8}), "
+    r".*?less, 0x(?P<pair>\w{8}).*fma.rn.(?P<type>\w+)x2"
+)
+OF_HALF = re.compile(
+    r"mul.lo.u32 all, all, 0x(?P<factor>\w+); shr.b32 all, all, (?P<shift>\d); "
+    r"lop3.b32 all, all, 0x\w{4}(?P<mask>\w{4}), 0x\w{8}, 0x6A; .*?less, 0x(?P<less>\w{8}); "
+    r"fma.rn.(?P<type>\w+)x2 all, all, one, less; mov.b32 \{(?P<first>\S+), "
+)
 _OF_WORDS = re.compile(
     r"\.reg \.b32 bits\S*.*?; (?:prmt.b32 bits, \$1, \$2, (?P<half>\w+); )?"
     r"shr.b32 bits, \S+, (?P<shift>\d+); "
@@ -402,7 +485,7 @@ _OF_WORDS = re.compile(
 _OF_TABLE = re.compile(
     r"and.b32 lane, lane, (?P<last>\d+); (?:ld.param.b64 from, \[(?P<parameter>\w+)\]; )?"
     r"mad.wide.u32 from, lane, (?P<bytes>\d), .*?"
-    r"shr.b32 at, \$\d+, (?P<shift>\d+); shfl"
+    r"shr.b32 at, \S+, (?P<shift>\d+); shfl"
 )
 
 

@@ -9,6 +9,7 @@ import math
 import struct
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 
 from ..ir.defining import defining_op, is_true
 from ..ir.dialects import tt
@@ -71,16 +72,18 @@ def shifted_bits(value: ir.Value) -> tuple[ir.Value, int, int]:
     return value, shift, mask & full >> shift
 
 
-def bits_of(value: ir.Value, signed: bool, element: str) -> tuple[ir.Value, nvidia.BitsText] | None:
+def bits_of(
+    value: ir.Value, signed: bool, element: str, pairs: bool = False
+) -> tuple[ir.Value, nvidia.BitsText] | None:
     """What a tile of integers is some bits of, i8 or i32, and the PTX that makes them ``element``; None of
-    other integers, and where the type does not hold them.
+    other integers, and where the type does not hold them.  ``pairs``: of bytes, that of ``BytesText``.
     """
     integer = str(tt.element_of(value.type))
     if integer not in ("i8", "i32") or not shape_of(value) or element not in nvidia.TYPES_OF_BITS:
         return None
     source, shift, mask = shifted_bits(value)
     how = (
-        nvidia.BytesText(signed, 0, shift, mask, element)
+        nvidia.BytesText(signed, 0, shift, mask, element, pairs and element != "f32")
         if integer == "i8"
         else nvidia.WordsText(0, shift, mask, element)
     )
@@ -107,7 +110,8 @@ def bits_in_table(value: ir.Value, entries: int, element: str) -> tuple[ir.Value
 class TileBuilder:
     """Builds tile ops.  ``scope`` brackets a region: values remembered inside it are forgotten at its end.
     ``distinct``: PTX that is emitted now is not merged with equal PTX, nor moved.  ``of_bf16``: what is
-    coarse is rounded to bfloat16, and computed for each score of a product.
+    coarse is rounded to bfloat16, and computed for each score of a product.  ``in_pairs``: a thread has two
+    neighbours of the tiles that are built now (``nvidia.BytesText``).
     """
 
     def __init__(self, coarse: Collection[ir.Value] = (), beside_one: Collection[ir.Value] = ()) -> None:
@@ -116,7 +120,7 @@ class TileBuilder:
         """
         self._memo: list[dict] = [{}]
         self.coarse, self.beside_one = coarse, beside_one
-        self.distinct = self.of_bf16 = False
+        self.distinct = self.of_bf16 = self.in_pairs = False
 
     # --- scopes -------------------------------------------------------------------------------------------
     @contextmanager
@@ -299,16 +303,20 @@ class TileBuilder:
     def of_bits(self, value: ir.Value, signed: bool, element: str = "f32") -> ir.Value | None:
         """A tile of i8, or of a few bits of i32, converted to ``element``; None of other integers, and where
         the type does not hold them."""
-        found = bits_of(value, signed, element)
+        found = bits_of(value, signed, element, self.in_pairs)
         return None if found is None else self.of_packed(*found)
 
     def of_packed(self, value: ir.Value, how: nvidia.BitsText, less: ir.Value | None = None) -> ir.Value:
         """A tile of i8 or i32, converted to floats; ``less``: where ``how`` takes that from a tile."""
+        if self.in_pairs and isinstance(how, nvidia.BytesText) and how.element != "f32":
+            how = replace(how, pairs=True)
         values = [value] if less is None else self.alike(value, less)
         return self._packed(values, how.text, how.constraints, how.count, self.type(how.element))
 
     def looked_up(self, table: ir.Value, value: ir.Value, how: nvidia.TableText) -> ir.Value:
         """A tile of i8 or i32 as numbers of the table at an address."""
+        if self.in_pairs and not how.words:
+            how = replace(how, at_once=2)
         values = [self.to(table, shape_of(value)), value]
         return self._packed(values, how.text, how.constraints, how.count, self.type(how.element))
 

@@ -79,7 +79,7 @@ def programs_of_groups(shape: KernelShape) -> int | None:
         return None
     others = [op for op in shape.kernel.reductions if op not in shape.kernel.products]
     sums = others and all(
-        op.name == "fuse.reduce" and string(op.attributes["kind"]) == "sum" for op in others
+        isinstance(op, fuse.Reduce) and string(op.attributes["kind"]) == "sum" for op in others
     )
     outputs = shape.points(sides.weights.dims)
     blocks = -(-outputs // ROWS_OF_GROUPS)

@@ -45,7 +45,10 @@ class Simple(Fold):
     def step(
         self, builder: TileBuilder, state: Values, operands: Values, lanes: Lanes, iteration: ir.Value
     ) -> Values:
-        return combine_kind(self.kind)(builder, state, self.prepare(builder, operands, lanes))
+        [value] = self.prepare(builder, operands, lanes)
+        for part in _products(value) if self.kind == "sum" else [value]:
+            state = combine_kind(self.kind)(builder, state, [part])
+        return state
 
     def finish(
         self, builder: TileBuilder, state: Values, lanes: Lanes, seen: Callable[[ir.Type], ir.Value] | None
@@ -55,6 +58,23 @@ class Simple(Fold):
     def of_parts(self, builder: TileBuilder, parts: Sequence[Part]) -> Values:
         held = [self.prepare(builder, operands, lanes) for operands, lanes in parts]
         return fold_parts(builder, held, parts, combine_kind(self.kind))
+
+
+def _products(value: ir.Value) -> list[ir.Value]:
+    """The products of tiles that a value is the sum of, or the value alone.  Added one by one to a sum, they
+    are added by the tensor cores, and none of them begins at 0.
+    """
+    found, pending = list[ir.Value](), [value]
+    while pending:
+        part = pending.pop()
+        added = defining_op(part, arith.AddFOp)
+        if added is not None:
+            pending += reversed(list(added.operands))
+        elif defining_op(part, tt.Dot) is not None:
+            found.append(part)
+        else:
+            return [value]
+    return found
 
 
 def _folded_type(element: ir.Type) -> ir.Type:

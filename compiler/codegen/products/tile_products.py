@@ -25,6 +25,9 @@ from .whole_lines import whole_lines
 #: Casts of an element that make 0 of 0.
 _KEEPS_ZERO = (arith.ExtFOp, arith.TruncFOp, arith.ExtSIOp, arith.ExtUIOp, arith.SIToFPOp, arith.UIToFPOp)
 
+#: Rows of weights that a group of so many warps multiplies at once on Hopper, from registers, of which a
+#: thread has two neighbours.
+_WARP_GROUP_ROWS, _WARP_GROUP = 64, 4
 #: The smallest blocks of a product's m, n and k, and the k of elements of 8 bits: what tensor cores multiply.
 #: Triton takes smaller blocks from its users, and fills them up.
 _LEAST_ROWS, _LEAST_COLUMNS, _LEAST_SUMMED, _LEAST_BYTES = 16, 8, 16, 32
@@ -52,6 +55,7 @@ class TileProducts(TileAccesses):
         self.framed: dict[Frame, OtherLanes] = {}
         self.wide: dict[Frame, OtherLanes] = {}  #: as ``widened``, of each frame that reads runs
         self._operand_frames: set[Frame] = set()
+        self._pairs: set[Frame] = set()
         self.turned: Mapping[tuple[ir.Operation, Frame], tuple[ir.Operation, Frame]] = {}
         self.lines: dict[tuple[ir.Operation, Frame], OtherLanes] = {}
         if self.frames is None:
@@ -75,6 +79,8 @@ class TileProducts(TileAccesses):
             self._operand_frames |= {operands.left, operands.right}
             m, n, k = (tile.axes[i].block for i in (operands.left[-2], operands.right[-1], operands.summed))
             self._require(_block_problem(m, n, k, str(op.operands[0].type)), op)
+            if len(operands.left) == 2 and m >= _WARP_GROUP_ROWS and tile.num_warps % _WARP_GROUP == 0:
+                self._pairs.add(operands.left)
 
     def _require(self, problem: str | None, op: ir.Operation) -> None:
         if problem is not None:
@@ -85,6 +91,7 @@ class TileProducts(TileAccesses):
     def _in(self, frame: Frame) -> Iterator[None]:
         """Within the context, tiles have the axes of ``frame``.  Scalars are seen in every frame."""
         outside, self.frame = self.frame, frame
+        in_pairs, self.builder.in_pairs = self.builder.in_pairs, frame in self._pairs
         try:
             if frame:
                 with self._within(self.framed[frame]):
@@ -92,7 +99,7 @@ class TileProducts(TileAccesses):
             else:
                 yield
         finally:
-            self.frame = outside
+            self.frame, self.builder.in_pairs = outside, in_pairs
 
     @contextmanager
     def _unmasked(self, whole: bool) -> Iterator[None]:

@@ -24,6 +24,7 @@ from ...codegen.nvidia import (
     bits_text,
     first_parameter,
 )
+from ...codegen.products.halves import HalfText
 from ...index import parse
 from ...ir.dialects.tt_text import FAMILIES, mirror_name
 from ...ir.kernel import kernel_ties, named_sizes, string, strings
@@ -396,7 +397,8 @@ def _inline_asm(reader: _Reader, op: ir.Operation) -> _Step:
     if text == WIDENED_TEXT:
         wide = torch.float64 if reader.shadow else torch.float32
         return lambda batch, values, operands: (operands[0].to(wide),)
-    how = bits_text(text)
+    half = HalfText.read(text)
+    how = bits_text(text) if half is None else half.of
     if how is not None:
         return _of_bits(how, torch.float64 if reader.shadow else TORCH_DTYPES[how.element])
     table = TableText.read(text)

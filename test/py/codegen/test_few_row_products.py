@@ -3,6 +3,7 @@
 import re
 import struct
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from tiling_cases import Case, parsed, run, tensor, verify
 from fuse_mlir.compiler.base.remarks import Remarks
 from fuse_mlir.compiler.codegen.launches import kernel_sources
 from fuse_mlir.compiler.codegen.nvidia import BytesText, WordsText
+from fuse_mlir.compiler.codegen.products.halves import HalfText
 from fuse_mlir.compiler.mlir import ir
 from fuse_mlir.compiler.runtime.torch_types import TORCH_DTYPES
 from fuse_mlir.passes.manager import PassManager
@@ -165,6 +167,54 @@ def test_bytes_become_floats_minus_an_integer(how: BytesText, values: str) -> No
         assert got == [(v - 256 if how.signed and v > 127 else v) - how.less for v in bits]
 
 
+PAIRS = [
+    *(replace(how, pairs=True) for how, _ in EMULATED if how.element != "f32"),
+    *(BytesText(signed, element="bf16", pairs=True) for signed in (False, True)),
+]
+
+
+@pytest.mark.parametrize("how", PAIRS)
+def test_pairs_of_bytes_become_floats_minus_an_integer(how: BytesText) -> None:
+    """The PTX, emulated: all values, two at a time, in a register of 16 bits."""
+    assert BytesText.read(how.text) == how and how.count == 2
+    assert BytesText.read(how.text.replace("0x4140", "0x4141")) is None
+    for first in range(0, 256, 2):
+        registers = _run_text(how.text, {"$1": first | first + 1 << 8})
+        bits = [v >> how.shift & how.mask for v in (first, first + 1)]
+        wanted = [(v - 256 if how.signed and v > 127 else v) - how.less for v in bits]
+        assert [*_floats(registers["$0"], how.element)] == wanted
+
+
+HALVES = [
+    halves
+    for element in ("f16", "bf16")
+    for less in (0, 8, -8)
+    for first, second, mask in ((0, 4, 15), (4, 0, 15), (0, 4, 7), (1, 5, 7), (6, 0, 3), (0, 7, 1))
+    if (halves := HalfText.pair(*(BytesText(False, less, s, mask, element, True) for s in (first, second))))
+]
+
+
+@pytest.mark.parametrize("halves", HALVES)
+def test_both_numbers_of_a_byte(halves: tuple[HalfText, HalfText]) -> None:
+    """The PTX, emulated: of all bytes, both numbers in one register, of which each text takes one."""
+    for how in halves:
+        assert HalfText.read(how.text) == how
+        assert HalfText.read(how.text.replace("0x6A", "0xEA")) is None
+        for byte in range(256):
+            half = _run_text(how.text, {"$1": 0xA500 | byte})["$0"]
+            assert _floats(half, how.of.element)[0] == (byte >> how.of.shift & how.of.mask) - how.of.less
+
+
+def test_no_two_numbers_of_a_byte() -> None:
+    low, high = (BytesText(False, 8, shift, 15, "bf16", True) for shift in (0, 4))
+    for changed in ({"shift": 2}, {"less": 7}, {"mask": 7}, {"pairs": False}, {"element": "f16"}):
+        assert HalfText.pair(low, replace(high, **changed)) is None
+    tile = [BytesText(False, None, shift, 15, "bf16", True) for shift in (0, 4)]
+    assert HalfText.pair(*tile) is None, "a tile is subtracted"
+    whole = BytesText(True, element="bf16", pairs=True)
+    assert HalfText.pair(whole, whole) is None
+
+
 WORDS = [
     how
     for element in ("f32", "f16", "bf16")
@@ -194,6 +244,10 @@ def test_integers_of_a_tile_are_subtracted(element: str) -> None:
     less = _packed(element, -bits.power - 3, -bits.power - 9)
     got = _run_text(bits.text, {"$2": 0x10F03020, "$3": less, "$4": less})
     assert [*_floats(got["$0"], element), *_floats(got["$1"], element)] == [2 - 3, 3 - 9, 15 - 3, 1 - 9]
+    pairs = replace(bits, pairs=True)
+    assert pairs.read(pairs.text) == pairs
+    got = _run_text(pairs.text, {"$1": 0x3020, "$2": less})
+    assert [*_floats(got["$0"], element)] == [2 - 3, 3 - 9]
     got = _run_text(words.text, {"$1": 0x00500000, "$2": 0x00E00000, "$3": less})
     assert [*_floats(got["$0"], element)] == [5 - 3, 14 - 9]
 
@@ -229,6 +283,10 @@ def _run_text(text: str, given: dict[str, int]) -> dict[str, int]:
         if name == ".reg":
             continue
         target, *sources = arguments
+        if target.startswith("{"):  # two halves of a register
+            (whole,) = (registers[s] for s in sources[1:])
+            registers[target[1:]], registers[sources[0].rstrip("}")] = whole & 0xFFFF, whole >> 16
+            continue
         values = [registers[s] if s in registers else int(s.replace("0f", "0x"), 0) for s in sources]
         registers[target] = _PTX[name](*values)
     return registers
@@ -266,7 +324,10 @@ _PTX: dict[str, Callable[..., int]] = {
     "mov.b32": lambda a: a,
     "shr.b32": lambda a, b: a >> b,
     "and.b32": lambda a, b: a & b,
-    "lop3.b32": lambda a, b, c, table: a & b | c if table == 0xEA else 0,
+    "cvt.u32.u16": lambda a: a,
+    "cvt.u32.u8": lambda a: a & 0xFF,
+    "mul.lo.u32": lambda a, b: a * b & 0xFFFFFFFF,
+    "lop3.b32": lambda a, b, c, table: {0xEA: a & b | c, 0x6A: a & b ^ c}.get(table, 0),
     "prmt.b32": _permuted,
     "fma.rn.f16x2": partial(_fused, "f16"),
     "fma.rn.bf16x2": partial(_fused, "bf16"),
