@@ -10,21 +10,10 @@ from itertools import chain
 
 from ...analysis.program.graph_regions import GraphRegions, graph_regions
 from ...mlir import ir
+from ..plans import steps
 from ..plans.make_plan import PlanInRegions, plan_in_regions
 from ..plans.plan import Plan
-from ..plans.steps import (
-    Align,
-    CallExtern,
-    Free,
-    LaunchKernel,
-    LaunchTuned,
-    Recorded,
-    Reuse,
-    Step,
-    View,
-    defined,
-    used,
-)
+from ..plans.steps import Step, defined, used
 from ..torch_names import op_tags
 
 
@@ -44,12 +33,14 @@ class _Cutter:
         self.plan = made.plan
         self.recorded = [region.recorded for region in regions.regions]
         self.unrecorded = regions.unrecorded
-        steps = made.plan.main.steps
-        self.prologue = [s for s, region in zip(steps, made.regions, strict=True) if region < 0]
-        given = {s.name: s.given.name for s in self.prologue if isinstance(s, Align) and s.given is not None}
+        main = made.plan.main.steps
+        self.prologue = [s for s, region in zip(main, made.regions, strict=True) if region < 0]
+        given = {
+            s.name: s.given.name for s in self.prologue if isinstance(s, steps.Align) and s.given is not None
+        }
         self.static = static | {given[name] for name in static & given.keys()}
         self.regions: list[list[Step]] = [[] for _ in self.recorded]
-        for step, region in zip(steps, made.regions, strict=True):
+        for step, region in zip(main, made.regions, strict=True):
             if region >= 0:
                 self.regions[region].append(step)
         self.needs = [_needs(region) for region in self.regions]
@@ -58,7 +49,7 @@ class _Cutter:
 
     def cut(self) -> Plan:
         main = self.plan.main
-        steps: list[Step] = [*self.prologue]
+        cut: list[Step] = [*self.prologue]
         held = {value.name for value in (*main.parameters, *chain.from_iterable(map(defined, self.prologue)))}
         parts = 0
         for number, region in enumerate(self.regions):
@@ -66,19 +57,19 @@ class _Cutter:
                 step = self._recorded(f"partition_{parts}", number, held)
                 held.difference_update(step.released)
                 held.update(step.results)
-                steps.append(step)
+                cut.append(step)
                 parts += 1
             else:
-                steps += _kept(region, held)
-        functions = (*self.plan.functions[:-1], replace(main, steps=tuple(steps)))
+                cut += _kept(region, held)
+        functions = (*self.plan.functions[:-1], replace(main, steps=tuple(cut)))
         return replace(self.plan, functions=functions, unrecorded=self.unrecorded)
 
-    def _recorded(self, name: str, number: int, held: set[str]) -> Recorded:
+    def _recorded(self, name: str, number: int, held: set[str]) -> steps.Recorded:
         """Region ``number`` as one step, with ``held`` before it."""
         region, inputs = self.regions[number], self.needs[number]
         written = {self.storage[name] for step in region for name in self._written(step)}
         made = dict.fromkeys(v.name for step in region for v in defined(step))
-        return Recorded(
+        return steps.Recorded(
             name,
             inputs,
             tuple(i for i, n in enumerate(inputs) if n in self.static),
@@ -94,13 +85,13 @@ class _Cutter:
     def _written(self, step: Step) -> Iterator[str]:
         """The tensors that a step writes to."""
         positions: Sequence[int] = ()
-        if isinstance(step, LaunchTuned):
+        if isinstance(step, steps.LaunchTuned):
             yield from step.written
-        elif isinstance(step, LaunchKernel):
+        elif isinstance(step, steps.LaunchKernel):
             positions = step.written
-        elif isinstance(step, CallExtern):
+        elif isinstance(step, steps.CallExtern):
             positions = next(e.mutated for e in self.plan.externs if e.name == step.extern)
-        if isinstance(step, LaunchKernel | CallExtern):
+        if isinstance(step, steps.LaunchKernel | steps.CallExtern):
             yield from (str(step.arguments[i]) for i in positions)
 
 
@@ -117,11 +108,11 @@ def _needs(region: Sequence[Step]) -> tuple[str, ...]:
 def _kept(region: Sequence[Step], held: set[str]) -> Iterator[Step]:
     """The steps without a ``Free`` of what is not ``held``, which is kept up to date."""
     for step in region:
-        if isinstance(step, Free):
+        if isinstance(step, steps.Free):
             names = tuple(n for n in step.names if n in held)
             held.difference_update(names)
             if names:
-                yield Free(names)
+                yield steps.Free(names)
             continue
         held.update(v.name for v in defined(step))
         yield step
@@ -135,11 +126,11 @@ def _storage(plan: Plan) -> dict[str, str]:
         for value in defined(step):
             if value.is_tensor:
                 found.setdefault(value.name, value.name)
-        if isinstance(step, Align) and step.given is not None:
+        if isinstance(step, steps.Align) and step.given is not None:
             found[step.given.name] = found[step.name]
-        elif isinstance(step, View | Reuse):
-            found[step.result.name] = found[step.base if isinstance(step, View) else step.donor]
-        elif isinstance(step, CallExtern):
+        elif isinstance(step, steps.View | steps.Reuse):
+            found[step.result.name] = found[step.base if isinstance(step, steps.View) else step.donor]
+        elif isinstance(step, steps.CallExtern):
             for result, operand in aliases[step.extern]:
                 found[step.results[result].name] = found[str(step.arguments[operand])]
     return found

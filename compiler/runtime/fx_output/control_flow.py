@@ -17,19 +17,9 @@ from torch.fx import Node
 
 from ...base.launch import line_text
 from ..errors import RunError
+from ..plans import steps
 from ..plans.plan import PlanFunction
-from ..plans.steps import (
-    Branch,
-    CallExtern,
-    CallFunction,
-    For,
-    Operand,
-    StepBlock,
-    Value,
-    While,
-    defined,
-    used,
-)
+from ..plans.steps import Operand, StepBlock, Value, defined, used
 from .extern_nodes import predicate
 from .graph_maker import GraphMaker, Region, value_of
 
@@ -37,7 +27,7 @@ higher_order = torch.ops.higher_order
 
 
 def call_region(
-    maker: GraphMaker, function: PlanFunction, operands: Sequence[Any], step: CallFunction
+    maker: GraphMaker, function: PlanFunction, operands: Sequence[Any], step: steps.CallFunction
 ) -> list[Any]:
     """Calls a sub-graph, whose module is made at the first call; its results."""
     known = maker.known
@@ -60,7 +50,7 @@ def call_region(
     return _items(maker, node, values, region.owned)
 
 
-def branch(maker: GraphMaker, step: Branch) -> None:
+def branch(maker: GraphMaker, step: steps.Branch) -> None:
     """``torch.cond``: both graphs take all that either needs."""
     blocks = step.then, step.otherwise or StepBlock((), ())
     names = _free(blocks)
@@ -79,7 +69,7 @@ def branch(maker: GraphMaker, step: Branch) -> None:
         maker.define(variable, item)
 
 
-def while_loop(maker: GraphMaker, step: While) -> None:
+def while_loop(maker: GraphMaker, step: steps.While) -> None:
     """``while_loop``: what it carries is what the condition looks at."""
     carried = [v.name for v in step.carried]
     tested = {v.name for inner in step.before.steps for v in defined(inner)}
@@ -99,17 +89,17 @@ def while_loop(maker: GraphMaker, step: While) -> None:
         maker.define(variable, item)
 
 
-def scan(maker: GraphMaker, step: For) -> None:
+def scan(maker: GraphMaker, step: steps.For) -> None:
     """``scan``: rounds that read a row of some tensors and write a row of others."""
     number, carried = step.number.name, [v.name for v in step.carried]
-    calls = [inner for inner in step.body.steps if isinstance(inner, CallFunction)]
+    calls = [inner for inner in step.body.steps if isinstance(inner, steps.CallFunction)]
     rows: dict[str, tuple[str, Value]] = {}  # of which tensor a variable is the row that is read or written
     written: list[tuple[Operand, Operand]] = []
     for inner in step.body.steps:
-        op = maker.known.externs[inner.extern].op if isinstance(inner, CallExtern) else ""
-        if isinstance(inner, CallExtern) and op == "aten.select.int" and inner.arguments[1] == number:
+        op = maker.known.externs[inner.extern].op if isinstance(inner, steps.CallExtern) else ""
+        if isinstance(inner, steps.CallExtern) and op == "aten.select.int" and inner.arguments[1] == number:
             rows[inner.results[0].name] = str(inner.arguments[0]), inner.results[0]
-        elif isinstance(inner, CallExtern) and op == "aten.copy_.default":
+        elif isinstance(inner, steps.CallExtern) and op == "aten.copy_.default":
             written.append((inner.arguments[0], inner.arguments[1]))
     made = [v.name for inner in calls for v in inner.results]
     plain = (
@@ -226,7 +216,7 @@ def _drop(maker: GraphMaker, node: Any) -> None:
 
 def _graph_name(block: StepBlock, otherwise: str) -> str:
     """The name of the sub-graph that a block calls, if that is all it does."""
-    names = [step.function for step in block.steps if isinstance(step, CallFunction)]
+    names = [step.function for step in block.steps if isinstance(step, steps.CallFunction)]
     return _name(names[0]) if len(names) == 1 else otherwise
 
 

@@ -12,32 +12,8 @@ import torch
 from torch.fx import Node
 
 from ...index import Expr, const
-from ..plans.steps import (
-    Align,
-    Alloc,
-    Branch,
-    CallExtern,
-    CallFunction,
-    Check,
-    Compute,
-    Constant,
-    CopyBack,
-    DrawNumbers,
-    For,
-    Free,
-    HostArithmetic,
-    LaunchKernel,
-    LaunchTuned,
-    LayOut,
-    Recorded,
-    Reuse,
-    Size,
-    TensorType,
-    Value,
-    View,
-    Watch,
-    While,
-)
+from ..plans import steps
+from ..plans.steps import TensorType, Value
 from ..torch_types import TORCH_DTYPES
 from .control_flow import branch, call_region, scan, while_loop
 from .extern_nodes import extern_nodes
@@ -52,17 +28,17 @@ def nothing(maker: GraphMaker, step: Any) -> None:
     """What needs no node."""
 
 
-def align(maker: GraphMaker, step: Align) -> None:
+def align(maker: GraphMaker, step: steps.Align) -> None:
     if step.given is not None:
         maker.define(step.given, maker.operand(step.name))
 
 
-def alloc(maker: GraphMaker, step: Alloc) -> None:
+def alloc(maker: GraphMaker, step: steps.Alloc) -> None:
     assert isinstance(step.result.type, TensorType)
     maker.define(step.result, maker.empty(step.result.type))
 
 
-def reuse(maker: GraphMaker, step: Reuse) -> None:
+def reuse(maker: GraphMaker, step: steps.Reuse) -> None:
     donor = maker.operand(step.donor)
     if step.result.name == step.donor:
         return
@@ -72,7 +48,7 @@ def reuse(maker: GraphMaker, step: Reuse) -> None:
         maker.owned.add(node)
 
 
-def view(maker: GraphMaker, step: View) -> None:
+def view(maker: GraphMaker, step: steps.View) -> None:
     base = maker.operand(step.base)
     as_strided(maker, step.result, base, step.offset)
     maker.owned.discard(base)
@@ -98,17 +74,17 @@ def as_strided(maker: GraphMaker, result: Value, base: Node, offset: Expr) -> No
     return node
 
 
-def size(maker: GraphMaker, step: Size) -> None:
+def size(maker: GraphMaker, step: steps.Size) -> None:
     tensor = maker.operand(step.tensor)
     value = maker.scope.sizes.get(step.name, value_of(tensor).shape[step.dim])
     maker.define(Value(step.name, "index"), maker.call(aten.sym_size.int, (tensor, step.dim), value=value))
 
 
-def compute(maker: GraphMaker, step: Compute) -> None:
+def compute(maker: GraphMaker, step: steps.Compute) -> None:
     maker.define(Value(step.name, "index"), maker.size(step.value))
 
 
-def draw(maker: GraphMaker, step: DrawNumbers) -> None:
+def draw(maker: GraphMaker, step: steps.DrawNumbers) -> None:
     with maker.known.values.mode:
         both = torch.empty((2,), dtype=torch.int64)
         each = [torch.empty((), dtype=torch.int64) for _ in step.names]
@@ -119,19 +95,19 @@ def draw(maker: GraphMaker, step: DrawNumbers) -> None:
         maker.define(Value(name, "i64"), number)
 
 
-def launch(maker: GraphMaker, step: LaunchKernel) -> None:
+def launch(maker: GraphMaker, step: steps.LaunchKernel) -> None:
     kernel = maker.known.kernels[step.kernel]
     grid = [maker.size(extent) for extent in step.grid]
     read, written, numbers = kernel.divided([maker.operand(a) for a in step.arguments])
     maker.call(LAUNCH, (kernel.name, grid, read, written, numbers))
 
 
-def tune(maker: GraphMaker, step: LaunchTuned) -> None:
+def tune(maker: GraphMaker, step: steps.LaunchTuned) -> None:
     """A graph measures nothing: the first form."""
     launch(maker, step.launches[0])
 
 
-def check(maker: GraphMaker, step: Check) -> None:
+def check(maker: GraphMaker, step: steps.Check) -> None:
     tensor = maker.operand(step.name)
     sizes, strides = (
         [_own(maker, tensor, op, dim) if e is None else maker.size(e) for dim, e in enumerate(parts)]
@@ -150,7 +126,7 @@ def _own(maker: GraphMaker, tensor: Node, op: Any, dim: int) -> Node:
     return maker.call(op, (tensor, dim), value=value)
 
 
-def call(maker: GraphMaker, step: CallFunction) -> None:
+def call(maker: GraphMaker, step: steps.CallFunction) -> None:
     function = maker.known.functions[step.function]
     operands = [maker.operand(a) for a in step.arguments]
     if function.kind == "control" or maker.inlines:
@@ -161,7 +137,7 @@ def call(maker: GraphMaker, step: CallFunction) -> None:
         maker.define(variable, result)
 
 
-def lay_out(maker: GraphMaker, step: LayOut) -> None:
+def lay_out(maker: GraphMaker, step: steps.LayOut) -> None:
     """A copy, where it is not plain that the tensor lies so already, in storage of its own."""
     tensor = maker.operand(step.name)
     if tensor in maker.owned and _lies_as(maker, value_of(tensor), step.type):
@@ -176,40 +152,40 @@ def _lies_as(maker: GraphMaker, tensor: torch.Tensor, type_: TensorType) -> bool
     return [*map(str, (*tensor.shape, *tensor.stride()))] == [*map(str, wanted)]
 
 
-def recorded(maker: GraphMaker, step: Recorded) -> None:
+def recorded(maker: GraphMaker, step: steps.Recorded) -> None:
     maker.run(step.steps)
 
 
-def constant(maker: GraphMaker, step: Constant) -> None:
+def constant(maker: GraphMaker, step: steps.Constant) -> None:
     maker.define(step.result, step.value)
 
 
-def arithmetic(maker: GraphMaker, step: HostArithmetic) -> None:
+def arithmetic(maker: GraphMaker, step: steps.HostArithmetic) -> None:
     operands = maker.operand(step.left), maker.operand(step.right)
     maker.define(step.result, maker.arithmetic(_OPERATORS[step.operator], operands))
 
 
 STEP_NODES: dict[type, Callable[[GraphMaker, Any], None]] = {
-    Align: align,
-    Alloc: alloc,
-    HostArithmetic: arithmetic,
-    Branch: branch,
-    CallExtern: extern_nodes,
-    CallFunction: call,
-    Check: check,
-    Compute: compute,
-    Constant: constant,
-    CopyBack: nothing,
-    DrawNumbers: draw,
-    For: scan,
-    Free: nothing,
-    LaunchKernel: launch,
-    LaunchTuned: tune,
-    LayOut: lay_out,
-    Recorded: recorded,
-    Reuse: reuse,
-    Size: size,
-    View: view,
-    Watch: nothing,
-    While: while_loop,
+    steps.Align: align,
+    steps.Alloc: alloc,
+    steps.HostArithmetic: arithmetic,
+    steps.Branch: branch,
+    steps.CallExtern: extern_nodes,
+    steps.CallFunction: call,
+    steps.Check: check,
+    steps.Compute: compute,
+    steps.Constant: constant,
+    steps.CopyBack: nothing,
+    steps.DrawNumbers: draw,
+    steps.For: scan,
+    steps.Free: nothing,
+    steps.LaunchKernel: launch,
+    steps.LaunchTuned: tune,
+    steps.LayOut: lay_out,
+    steps.Recorded: recorded,
+    steps.Reuse: reuse,
+    steps.Size: size,
+    steps.View: view,
+    steps.Watch: nothing,
+    steps.While: while_loop,
 }

@@ -9,20 +9,10 @@ from typing import Literal
 
 from ...ir.layout import TensorSpec
 from ...mlir import ir
+from . import steps
 from .plan import PlanFunction
 from .plan_tensors import tensor_type
-from .steps import (
-    Branch,
-    Constant,
-    For,
-    HostArithmetic,
-    Operand,
-    Return,
-    Step,
-    StepBlock,
-    Value,
-    While,
-)
+from .steps import Operand, Step, StepBlock, Value
 
 #: The predicate ``slt`` of ``arith.cmpi``.
 _SIGNED_LESS = 2
@@ -44,7 +34,7 @@ def control_flow(func: ir.Operation, name: str, call: CallStep, device: str) -> 
     block = func.regions[0].blocks[0]
     arguments = [maker.define(a) for a in block.arguments if str(a.type) != "!fuse.token"]
     body = maker.block(block)
-    return PlanFunction(name, "control", tuple(arguments), (*body.steps, Return(body.values)))
+    return PlanFunction(name, "control", tuple(arguments), (*body.steps, steps.Return(body.values)))
 
 
 class _Maker:
@@ -70,16 +60,16 @@ class _Maker:
         return tuple([self.names[v] for v in op.operands if str(v.type) != "!fuse.token"])
 
     def block(self, block: ir.Block) -> StepBlock:
-        steps: list[Step] = []
+        made: list[Step] = []
         for op in (o.operation for o in block.operations):
             if op.name in ("func.return", "scf.yield", "scf.condition"):
-                return StepBlock(tuple(steps), self.operands(op))
+                return StepBlock(tuple(made), self.operands(op))
             make = _STEPS.get(op.name)
             if make is None:
                 raise NotImplementedError(
                     f"{op.location}: no launch plan for the op {op.name} in control flow"
                 )
-            steps.append(make(self, op))
+            made.append(make(self, op))
         raise NotImplementedError("a block of control flow does not end")
 
     def _call(self, op: ir.Operation) -> Step:
@@ -90,7 +80,7 @@ class _Maker:
         (condition,) = self.operands(op)
         results = self.define_all(op.results)
         then, *otherwise = [self.block(region.blocks[0]) for region in op.regions if len(region.blocks)]
-        return Branch(condition, results, then, otherwise[0] if otherwise else None)
+        return steps.Branch(condition, results, then, otherwise[0] if otherwise else None)
 
     def _while(self, op: ir.Operation) -> Step:
         before, after = op.regions[0].blocks[0], op.regions[1].blocks[0]
@@ -100,7 +90,7 @@ class _Maker:
         results = self.define_all(op.results)
         for argument, value in zip(after.arguments, first.values[1:], strict=True):
             self.names[argument] = str(value)
-        return While(carried, initial, first, self.block(after), results)
+        return steps.While(carried, initial, first, self.block(after), results)
 
     def _for(self, op: ir.Operation) -> Step:
         block = op.regions[0].blocks[0]
@@ -109,23 +99,23 @@ class _Maker:
         body = self.block(block)
         for result, value in zip(op.results, carried, strict=True):
             self.names[result] = value.name
-        return For(number, first, end, step, tuple(carried), tuple(initial), body)
+        return steps.For(number, first, end, step, tuple(carried), tuple(initial), body)
 
     def _constant(self, op: ir.Operation) -> Step:
         value = op.attributes["value"]
         if isinstance(value, ir.BoolAttr) or str(op.results[0].type) == "i1":
-            return Constant(self.define(op.results[0]), bool(ir.IntegerAttr(value).value))
-        return Constant(self.define(op.results[0]), value.value)
+            return steps.Constant(self.define(op.results[0]), bool(ir.IntegerAttr(value).value))
+        return steps.Constant(self.define(op.results[0]), value.value)
 
     def _arithmetic(self, op: ir.Operation) -> Step:
         left, right = self.operands(op)
-        return HostArithmetic(self.define(op.results[0]), _INFIX[op.name], left, right)
+        return steps.HostArithmetic(self.define(op.results[0]), _INFIX[op.name], left, right)
 
     def _comparison(self, op: ir.Operation) -> Step:
         if op.attributes["predicate"].value != _SIGNED_LESS:
             raise NotImplementedError(f"{op.location}: no launch plan for this arith.cmpi in control flow")
         left, right = self.operands(op)
-        return HostArithmetic(self.define(op.results[0]), "<", left, right)
+        return steps.HostArithmetic(self.define(op.results[0]), "<", left, right)
 
 
 _STEPS: dict[str, Callable[[_Maker, ir.Operation], Step]] = {

@@ -20,6 +20,7 @@ from ...ir.layout import TensorSpec
 from ...ir.nesting import graph_of, modules_in
 from ...ir.storage import Storage, aliased_operands, callee_name, device_of, functions_of
 from ...mlir import ir
+from . import steps
 from .externs import Extern
 from .make_control_flow import control_flow
 from .make_extern import extern_of
@@ -35,30 +36,7 @@ from .plan_storage import (
 )
 from .plan_tensors import PlanTensors, same_elements, tensor_type, wanted_layouts
 from .python_text import identifier
-from .steps import (
-    Align,
-    Alloc,
-    CallExtern,
-    CallFunction,
-    Check,
-    Compute,
-    CopyBack,
-    DrawNumbers,
-    Free,
-    LaunchKernel,
-    LaunchTuned,
-    LayOut,
-    Operand,
-    Origin,
-    Return,
-    Reuse,
-    Size,
-    Step,
-    Type,
-    Value,
-    View,
-    Watch,
-)
+from .steps import Operand, Origin, Step, Type, Value
 
 #: Ops whose result is a new row-major tensor whatever computes it: torch allocates it before it chooses that.
 _ROW_MAJOR = default_overloads(lambda op: op.row_major)
@@ -209,10 +187,10 @@ class _Maker:
         if not before:
             names = tuple(map(self.use, written))
             others = tuple(name for name in map(self.use, read) if name not in names)
-            self.emit(Watch(number, others, names))
+            self.emit(steps.Watch(number, others, names))
         elif over := {self.storage.root(v) for v in written} & self.are_arguments:
             names = tuple(self.use(v) for v in read if self.storage.root(v) in over)
-            self.emit(Watch(number, names, None))
+            self.emit(steps.Watch(number, names, None))
 
     def _prologue(self) -> tuple[Value, ...]:
         """The parameters; those that kernels address are brought to 16-byte alignment."""
@@ -228,7 +206,7 @@ class _Maker:
                 given = self._apart(argument) if needed else None
                 if given is not None:
                     self.given[argument] = given.name
-                self.emit(Align(value.name, written, given))
+                self.emit(steps.Align(value.name, written, given))
                 if written:
                     self.copied_back.append(value.name)
         return tuple(values)
@@ -241,7 +219,7 @@ class _Maker:
         return result
 
     def alloc(self, op: ir.Operation) -> None:
-        self.emit(Alloc(self.define(op.results[0], self.fresh(), self._layout(op.results[0]))))
+        self.emit(steps.Alloc(self.define(op.results[0], self.fresh(), self._layout(op.results[0]))))
 
     def _layout(self, buffer: ir.Value) -> TensorSpec:
         """The layout to take a buffer in: kernels need none, so that in which torch sees it first."""
@@ -258,11 +236,11 @@ class _Maker:
         if here and kept is not None:
             name, shown = kept
             self._release(donor, name)
-            self.emit(Reuse(self.define(value, name, shown), name))
+            self.emit(steps.Reuse(self.define(value, name, shown), name))
             return
         result = Value(self.fresh(), self.type_of(value, spec))
         first = self.tensors.first(self.storage.root(donor))
-        self.emit(Reuse(result, first) if here else Alloc(result))
+        self.emit(steps.Reuse(result, first) if here else steps.Alloc(result))
         self._release(donor)
         self.define(value, result.name, spec)
 
@@ -272,13 +250,13 @@ class _Maker:
     def _release(self, value: ir.Value, kept: str = "") -> None:
         names = self.tensors.release(value, kept)
         if names:
-            self.emit(Free(tuple(names)))
+            self.emit(steps.Free(tuple(names)))
 
     def _view(self, value: ir.Value) -> str:
         spec, origin = TensorSpec.of(value.type), self.storage.origin(value)
         base, offset = self.tensors.first(value), spec.offset - TensorSpec.of(origin.type).offset
         result = self.define(value, self.fresh())
-        self.emit(View(result, base, offset))
+        self.emit(steps.View(result, base, offset))
         return result.name
 
     def _view_of_given(self, value: ir.Value) -> str | None:
@@ -291,23 +269,23 @@ class _Maker:
             return base
         result = self._apart(value)
         offset = TensorSpec.of(value.type).offset - TensorSpec.of(source.type).offset
-        self.emit(View(result, base, offset))
+        self.emit(steps.View(result, base, offset))
         return result.name
 
     def size(self, op: ir.Operation) -> None:
         name = self.define(op.results[0], string(op.attributes["symbol"])).name
-        self.emit(Size(name, self.use(op.operands[0]), ir.IntegerAttr(op.attributes["dim"]).value))
+        self.emit(steps.Size(name, self.use(op.operands[0]), ir.IntegerAttr(op.attributes["dim"]).value))
         self._sizes_known()
 
     def sym(self, op: ir.Operation) -> None:
         name = self.define(op.results[0], string(op.attributes["symbol"])).name
-        self.emit(Compute(name, parse(string(op.attributes["expr"]))))
+        self.emit(steps.Compute(name, parse(string(op.attributes["expr"]))))
         self._sizes_known()
 
     def rng(self, op: ir.Operation) -> None:
         names = [self.define(r, self.fresh()).name for r in op.results]
         count = ir.IntegerAttr(op.attributes["count"]).value
-        self.emit(DrawNumbers(tuple(names), string(op.attributes["device"]), count))
+        self.emit(steps.DrawNumbers(tuple(names), string(op.attributes["device"]), count))
 
     def nothing(self, op: ir.Operation) -> None:
         """``fuse.after``: order is program order.  ``fuse.view``: made where it is used."""
@@ -338,9 +316,9 @@ class _Maker:
             return
         launches = (first, *(self._launch_of(op, other, self.functions[other]) for other in others))
         key = tuple(parse(e) for e in strings(callee.attributes["fuse.tuned_by"]))
-        self.emit(LaunchTuned(key, launches))
+        self.emit(steps.LaunchTuned(key, launches))
 
-    def _launch_of(self, op: ir.Operation, name: str, callee: ir.Operation) -> LaunchKernel:
+    def _launch_of(self, op: ir.Operation, name: str, callee: ir.Operation) -> steps.LaunchKernel:
         """The launch of ``callee`` with the operands of the call ``op``."""
         arguments: list[Operand] = []
         kinds: list[str] = []
@@ -356,14 +334,14 @@ class _Maker:
         x, y, z = (*(parse(g) for g in strings(callee.attributes["fuse.grid"])), const(1), const(1))[:3]
         name = self.prefix + name
         self.parts.kernels.setdefault(name, KernelParameters(name, tuple(kinds)))
-        return LaunchKernel(name, (x, y, z), tuple(arguments), tuple(written), Origin(*origin(op)))
+        return steps.LaunchKernel(name, (x, y, z), tuple(arguments), tuple(written), Origin(*origin(op)))
 
     def _extern(self, op: ir.Operation, name: str, callee: ir.Operation) -> None:
         taken = [v for v in op.operands if str(v.type) != "!fuse.token"]
         operands = tuple(self._taken(v, op, callee) for v in taken)
         results = self._results(op, callee)
         what = string(callee.attributes["fuse.extern"])
-        self.emit(CallExtern(self._declared(name, callee), operands, results, Origin(*origin(op))))
+        self.emit(steps.CallExtern(self._declared(name, callee), operands, results, Origin(*origin(op))))
         known = returned_operands(op, callee)
         for result, variable in zip(op.results, results, strict=True):
             if isinstance(result.type, ir.RankedTensorType) and result not in known:
@@ -371,7 +349,7 @@ class _Maker:
                 if not (what in _ROW_MAJOR and spec.is_contiguous):
                     self._check(variable.name, spec, what)
                     if result in self.addressed:
-                        self.emit(Align(variable.name))
+                        self.emit(steps.Align(variable.name))
 
     def _taken(self, value: ir.Value, call: ir.Operation, callee: ir.Operation) -> Operand:
         """An operand of a torch op, which may count from where the storage of an argument begins; a view that
@@ -416,13 +394,13 @@ class _Maker:
         function = self._graph(callee) if "fuse.graph" in callee.attributes else self._control(name, callee)
         results = self._results(op, callee)
         inside = own_results(self.module, callee)
-        self.emit(CallFunction(function, operands, results, not inside, Origin(*origin(op))))
+        self.emit(steps.CallFunction(function, operands, results, not inside, Origin(*origin(op))))
         for number, (result, variable) in enumerate(zip(op.results, results, strict=True)):
             if isinstance(result.type, ir.RankedTensorType) and not (
                 inside and inside[number] == result.type
             ):
                 spec = TensorSpec.of(result.type)
-                self._when_known(spec, LayOut(variable.name, tensor_type(spec, self.device)))
+                self._when_known(spec, steps.LayOut(variable.name, tensor_type(spec, self.device)))
 
     def _graph(self, callee: ir.Operation) -> str:
         """The function of a sub-graph, made at the first call."""
@@ -447,8 +425,8 @@ class _Maker:
         name = callee_name(op)
         callee = self.functions[name]
         if "fuse.extern" in callee.attributes:
-            return CallExtern(self._declared(name, callee), operands, results, Origin(*origin(op)))
-        return CallFunction(self._graph(callee), operands, results, origin=Origin(*origin(op)))
+            return steps.CallExtern(self._declared(name, callee), operands, results, Origin(*origin(op)))
+        return steps.CallFunction(self._graph(callee), operands, results, origin=Origin(*origin(op)))
 
     def _check(self, variable: str, spec: TensorSpec, made_by: str) -> None:
         """The layout that an extern op promised; a size that only its result tells stands for itself."""
@@ -457,17 +435,17 @@ class _Maker:
             tuple(e if named.issuperset(e.symbols()) else None for e in parts)
             for parts in (spec.sizes, spec.strides)
         )
-        self.emit(Check(variable, sizes, strides, made_by))
+        self.emit(steps.Check(variable, sizes, strides, made_by))
 
     def finish(self, op: ir.Operation) -> None:
         for name in self.copied_back:
-            self.emit(CopyBack(name))
+            self.emit(steps.CopyBack(name))
         handed: list[Operand] = []
         taken: set[Operand] = {self.names[a] for a in self.arguments}
         for value in op.operands:
             handed.append(self._handed(value, taken))
             taken.add(handed[-1])
-        self.emit(Return(tuple(handed)))
+        self.emit(steps.Return(tuple(handed)))
 
     def _handed(self, value: ir.Value, taken: Collection[Operand]) -> Operand:
         """A result as the caller gets it.  A view is a tensor of its own, of the caller's own argument."""

@@ -27,39 +27,10 @@ from typing import Any
 
 from ...base.launch import Line
 from ...index import Expr
+from . import steps
 from .externs import Arg, Argument, Dict, Extern, List, Named, Tuple
 from .plan import Plan, PlanFunction
-from .steps import (
-    Align,
-    Alloc,
-    Branch,
-    CallExtern,
-    CallFunction,
-    Check,
-    Compute,
-    Constant,
-    CopyBack,
-    DrawNumbers,
-    For,
-    Free,
-    HostArithmetic,
-    LaunchKernel,
-    LaunchTuned,
-    LayOut,
-    Operand,
-    Origin,
-    Recorded,
-    Return,
-    Reuse,
-    Size,
-    Step,
-    StepBlock,
-    Type,
-    Value,
-    View,
-    Watch,
-    While,
-)
+from .steps import Operand, Origin, Step, StepBlock, Type, Value
 
 #: A name that needs no quotes.
 _NAME = re.compile(r"[A-Za-z_][\w.]*")
@@ -94,7 +65,7 @@ def _expressions(parts: Iterable[Expr | None]) -> str:
     return f"[{', '.join('?' if e is None else str(e) for e in parts)}]"
 
 
-def _launched(step: LaunchKernel) -> str:
+def _launched(step: steps.LaunchKernel) -> str:
     called = f"{name_text(step.kernel)} grid {_expressions(step.grid)} ({_operands(step.arguments)})"
     return called + (f" writes {_numbers(step.written)}" if step.written else "")
 
@@ -166,7 +137,7 @@ class _Printer:
 
     def function(self, function: PlanFunction) -> Iterator[str]:
         yield f"{function.kind} {function.name}({self.values(function.parameters)}) {{"
-        yield from self.steps(function.steps)
+        yield from self.each(function.steps)
         yield "}"
 
     def type(self, type_: Type) -> str:
@@ -188,14 +159,14 @@ class _Printer:
         pairs = zip(values, initial, strict=True)
         return f"({', '.join(f'{self.value(v)} = {_operand(i)}' for v, i in pairs)})"
 
-    def steps(self, steps: Iterable[Step]) -> Iterator[str]:
-        """The lines of steps, one level deeper."""
-        for step in steps:
+    def each(self, body: Iterable[Step]) -> Iterator[str]:
+        """The lines of ``body``, one level deeper."""
+        for step in body:
             for line in _STEPS[type(step)](self, step):
                 yield "  " + line
 
     def block(self, block: StepBlock) -> Iterator[str]:
-        yield from self.steps(block.steps)
+        yield from self.each(block.steps)
         yield "  yield" + (f" {_operands(block.values)}" if block.values else "")
 
     def results(self, values: Sequence[Value]) -> str:
@@ -203,82 +174,82 @@ class _Printer:
 
     # --- steps
 
-    def align(self, step: Align) -> Iterator[str]:
+    def align(self, step: steps.Align) -> Iterator[str]:
         given = "" if step.given is None else f" beside {self.value(step.given)}"
         yield f"align {step.name}{given}" + (" to copy back" if step.written else "")
 
-    def alloc(self, step: Alloc) -> Iterator[str]:
+    def alloc(self, step: steps.Alloc) -> Iterator[str]:
         yield f"{self.value(step.result)} = alloc"
 
-    def reuse(self, step: Reuse) -> Iterator[str]:
+    def reuse(self, step: steps.Reuse) -> Iterator[str]:
         yield f"{self.value(step.result)} = reuse {step.donor}"
 
-    def view(self, step: View) -> Iterator[str]:
+    def view(self, step: steps.View) -> Iterator[str]:
         yield f"{self.value(step.result)} = view {step.base} offset {_expressions([step.offset])}"
 
-    def free(self, step: Free) -> Iterator[str]:
+    def free(self, step: steps.Free) -> Iterator[str]:
         yield f"free {', '.join(step.names)}"
 
-    def size(self, step: Size) -> Iterator[str]:
+    def size(self, step: steps.Size) -> Iterator[str]:
         yield f"{step.name} = size {step.tensor} dim {step.dim}"
 
-    def compute(self, step: Compute) -> Iterator[str]:
+    def compute(self, step: steps.Compute) -> Iterator[str]:
         yield f"{step.name} = compute {_expressions([step.value])}"
 
-    def draw(self, step: DrawNumbers) -> Iterator[str]:
+    def draw(self, step: steps.DrawNumbers) -> Iterator[str]:
         yield f"{', '.join(step.names)} = draw {step.count} on {step.device}"
 
-    def launch(self, step: LaunchKernel) -> Iterator[str]:
+    def launch(self, step: steps.LaunchKernel) -> Iterator[str]:
         yield f"launch {_launched(step)}{_origin(step.origin)}"
 
-    def tune(self, step: LaunchTuned) -> Iterator[str]:
+    def tune(self, step: steps.LaunchTuned) -> Iterator[str]:
         forms = " or ".join(map(_launched, step.launches))
         yield f"tune by {_expressions(step.key)} {forms}{_origin(step.launches[0].origin)}"
 
-    def extern(self, step: CallExtern) -> Iterator[str]:
+    def extern(self, step: steps.CallExtern) -> Iterator[str]:
         called = f"extern {name_text(step.extern)}({_operands(step.arguments)})"
         yield self.results(step.results) + called + _origin(step.origin)
 
-    def check(self, step: Check) -> Iterator[str]:
+    def check(self, step: steps.Check) -> Iterator[str]:
         layout = f"{_expressions(step.sizes)} {_expressions(step.strides)}"
         yield f"check {step.name} {layout} made by {json.dumps(step.made_by)}"
 
-    def call(self, step: CallFunction) -> Iterator[str]:
+    def call(self, step: steps.CallFunction) -> Iterator[str]:
         called = f"run {step.function}({_operands(step.arguments)})"
         separated = " separated" if step.separated else ""
         yield self.results(step.results) + called + separated + _origin(step.origin)
 
-    def lay_out(self, step: LayOut) -> Iterator[str]:
+    def lay_out(self, step: steps.LayOut) -> Iterator[str]:
         yield f"layout {step.name} {self.type(step.type)}"
 
-    def watch(self, step: Watch) -> Iterator[str]:
+    def watch(self, step: steps.Watch) -> Iterator[str]:
         written = "" if step.written is None else f" writes ({', '.join(step.written)})"
         before = "before " if step.written is None else ""
         yield f"watch {before}{step.number} reads ({', '.join(step.read)}){written}"
 
-    def copy_back(self, step: CopyBack) -> Iterator[str]:
+    def copy_back(self, step: steps.CopyBack) -> Iterator[str]:
         yield f"copyback {step.name}"
 
-    def finish(self, step: Return) -> Iterator[str]:
+    def finish(self, step: steps.Return) -> Iterator[str]:
         yield "return" + (f" {_operands(step.values)}" if step.values else "")
 
-    def recorded(self, step: Recorded) -> Iterator[str]:
+    def recorded(self, step: steps.Recorded) -> Iterator[str]:
         more = f" static {_numbers(step.static)}" if step.static else ""
         more += f" writes {_numbers(step.mutated)}" if step.mutated else ""
         more += f" gives ({', '.join(step.results)})" if step.results else ""
         more += f" releases ({', '.join(step.released)})" if step.released else ""
         yield f"recorded {step.name}({', '.join(step.inputs)}){more} {{"
-        yield from self.steps(step.steps)
+        yield from self.each(step.steps)
         yield "}"
 
-    def constant(self, step: Constant) -> Iterator[str]:
+    def constant(self, step: steps.Constant) -> Iterator[str]:
         yield f"{self.value(step.result)} = constant {number_text(step.value)}"
 
-    def arithmetic(self, step: HostArithmetic) -> Iterator[str]:
+    def arithmetic(self, step: steps.HostArithmetic) -> Iterator[str]:
         left, right = _operand(step.left), _operand(step.right)
         yield f"{self.value(step.result)} = {left} {step.operator} {right}"
 
-    def branch(self, step: Branch) -> Iterator[str]:
+    def branch(self, step: steps.Branch) -> Iterator[str]:
         yield f"{self.results(step.results)}if {_operand(step.condition)} {{"
         yield from self.block(step.then)
         if step.otherwise is not None:
@@ -286,14 +257,14 @@ class _Printer:
             yield from self.block(step.otherwise)
         yield "}"
 
-    def repeat(self, step: While) -> Iterator[str]:
+    def repeat(self, step: steps.While) -> Iterator[str]:
         yield f"{self.results(step.results)}while {self.carried(step.carried, step.initial)} {{"
         yield from self.block(step.before)
         yield "} do {"
         yield from self.block(step.after)
         yield "}"
 
-    def count(self, step: For) -> Iterator[str]:
+    def count(self, step: steps.For) -> Iterator[str]:
         bounds = f"{_operand(step.first)} to {_operand(step.end)} step {_operand(step.step)}"
         carried = self.carried(step.carried, step.initial)
         yield f"for {self.value(step.number)} from {bounds} {carried} {{"
@@ -302,27 +273,27 @@ class _Printer:
 
 
 _STEPS: dict[type, Callable[[_Printer, Any], Iterator[str]]] = {
-    Align: _Printer.align,
-    Alloc: _Printer.alloc,
-    HostArithmetic: _Printer.arithmetic,
-    Branch: _Printer.branch,
-    CallExtern: _Printer.extern,
-    CallFunction: _Printer.call,
-    Check: _Printer.check,
-    Compute: _Printer.compute,
-    Constant: _Printer.constant,
-    CopyBack: _Printer.copy_back,
-    DrawNumbers: _Printer.draw,
-    For: _Printer.count,
-    Free: _Printer.free,
-    LaunchKernel: _Printer.launch,
-    LaunchTuned: _Printer.tune,
-    LayOut: _Printer.lay_out,
-    Recorded: _Printer.recorded,
-    Return: _Printer.finish,
-    Reuse: _Printer.reuse,
-    Size: _Printer.size,
-    View: _Printer.view,
-    Watch: _Printer.watch,
-    While: _Printer.repeat,
+    steps.Align: _Printer.align,
+    steps.Alloc: _Printer.alloc,
+    steps.HostArithmetic: _Printer.arithmetic,
+    steps.Branch: _Printer.branch,
+    steps.CallExtern: _Printer.extern,
+    steps.CallFunction: _Printer.call,
+    steps.Check: _Printer.check,
+    steps.Compute: _Printer.compute,
+    steps.Constant: _Printer.constant,
+    steps.CopyBack: _Printer.copy_back,
+    steps.DrawNumbers: _Printer.draw,
+    steps.For: _Printer.count,
+    steps.Free: _Printer.free,
+    steps.LaunchKernel: _Printer.launch,
+    steps.LaunchTuned: _Printer.tune,
+    steps.LayOut: _Printer.lay_out,
+    steps.Recorded: _Printer.recorded,
+    steps.Return: _Printer.finish,
+    steps.Reuse: _Printer.reuse,
+    steps.Size: _Printer.size,
+    steps.View: _Printer.view,
+    steps.Watch: _Printer.watch,
+    steps.While: _Printer.repeat,
 }

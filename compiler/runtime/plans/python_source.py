@@ -19,6 +19,7 @@ from itertools import takewhile
 from typing import Any
 
 from ..taken_over import TAKE_OVER
+from . import steps
 from .plan import Plan, PlanFunction
 from .promised import Promised, promised
 from .python_text import (
@@ -30,36 +31,7 @@ from .python_text import (
     python_text,
     tuple_of_texts,
 )
-from .steps import (
-    Align,
-    Alloc,
-    Branch,
-    CallExtern,
-    CallFunction,
-    Check,
-    Compute,
-    Constant,
-    CopyBack,
-    DrawNumbers,
-    For,
-    Free,
-    HostArithmetic,
-    LaunchKernel,
-    LaunchTuned,
-    LayOut,
-    Operand,
-    Recorded,
-    Return,
-    Reuse,
-    Size,
-    Step,
-    StepBlock,
-    Value,
-    View,
-    Watch,
-    While,
-    defined,
-)
+from .steps import Operand, Step, StepBlock, Value, defined
 
 #: Lines before and after the line of a step.
 Around = Callable[[Step], tuple[Sequence[str], Sequence[str]]]
@@ -116,18 +88,18 @@ class _Printer:
 
     # --- functions
 
-    def _steps(self, steps: Sequence[Step], parameters: Sequence[str] | None) -> None:
+    def _steps(self, body: Sequence[Step], parameters: Sequence[str] | None) -> None:
         """The body of a function; ``parameters`` are unpacked from the list ``args``."""
         if parameters is not None:
             if parameters:
                 self.emit(f"{', '.join(parameters)}{',' if len(parameters) == 1 else ''} = args")
             self.emit("args.clear()")
-        aligned = list(takewhile(lambda step: isinstance(step, Align), steps))
+        aligned = list(takewhile(lambda step: isinstance(step, steps.Align), body))
         for step in aligned:
             self.step(step)
-        if any(isinstance(step, LaunchKernel | LaunchTuned) for step in steps):
+        if any(isinstance(step, steps.LaunchKernel | steps.LaunchTuned) for step in body):
             self.emit("stream = current_stream(device)" if self.known.on_gpu else "stream = 0")
-        for step in steps[len(aligned) :]:
+        for step in body[len(aligned) :]:
             if self.around is None:
                 self.step(step)
                 continue
@@ -144,7 +116,7 @@ class _Printer:
 
     # --- storage
 
-    def align(self, step: Align) -> None:
+    def align(self, step: steps.Align) -> None:
         name = step.name
         self.emit(f"{name}_p = {name}.data_ptr()")
         if step.written:
@@ -154,31 +126,31 @@ class _Printer:
         self.emit(f"if {name}_p & 15: {name} = aligned({name}); {name}_p = {name}.data_ptr()")
         self.addresses.add(name)
 
-    def alloc(self, step: Alloc) -> None:
+    def alloc(self, step: steps.Alloc) -> None:
         assert not isinstance(step.result.type, str)
         self.emit(f"{step.result.name} = {empty_text(step.result.type)}")
 
-    def reuse(self, step: Reuse) -> None:
+    def reuse(self, step: steps.Reuse) -> None:
         assert not isinstance(step.result.type, str)
         if step.result.name != step.donor:
             self.emit(f"{step.result.name} = reinterpret({step.donor}, {layout_text(step.result.type)}, 0)")
 
-    def view(self, step: View) -> None:
+    def view(self, step: steps.View) -> None:
         assert not isinstance(step.result.type, str)
         layout, offset = layout_text(step.result.type), python_text(step.offset)
         self.emit(f"{step.result.name} = reinterpret({step.base}, {layout}, {offset})")
 
-    def free(self, step: Free) -> None:
+    def free(self, step: steps.Free) -> None:
         self.emit(f"del {', '.join(step.names)}")
 
-    def lay_out(self, step: LayOut) -> None:
+    def lay_out(self, step: steps.LayOut) -> None:
         self.emit(f"{step.name} = laid_out({step.name}, {layout_text(step.type)})")
 
-    def copy_back(self, step: CopyBack) -> None:
+    def copy_back(self, step: steps.CopyBack) -> None:
         name = step.name
         self.emit(f"if {name} is not {name}_caller: {name}_caller.copy_({name}); {name} = {name}_caller")
 
-    def check(self, step: Check) -> None:
+    def check(self, step: steps.Check) -> None:
         sizes, strides = (
             tuple_of_texts(
                 f"{step.name}.{what}({dim})" if e is None else python_text(e) for dim, e in enumerate(parts)
@@ -195,35 +167,35 @@ class _Printer:
 
     # --- numbers
 
-    def size(self, step: Size) -> None:
+    def size(self, step: steps.Size) -> None:
         self.emit(f"{step.name} = {step.tensor}.size({step.dim})")
 
-    def compute(self, step: Compute) -> None:
+    def compute(self, step: steps.Compute) -> None:
         self.emit(f"{step.name} = {python_text(step.value)}")
 
-    def draw(self, step: DrawNumbers) -> None:
+    def draw(self, step: steps.DrawNumbers) -> None:
         self.emit(f"{', '.join(step.names)} = draw({step.device!r}, {step.count})")
 
-    def constant(self, step: Constant) -> None:
+    def constant(self, step: steps.Constant) -> None:
         value = f"float('{step.value}')" if isinstance(step.value, float) else str(step.value)
         self.emit(f"{step.result.name} = {value}")
 
-    def arithmetic(self, step: HostArithmetic) -> None:
+    def arithmetic(self, step: steps.HostArithmetic) -> None:
         left, right = operand_text(step.left), operand_text(step.right)
         self.emit(f"{step.result.name} = {left} {step.operator} {right}")
 
     # --- calls
 
-    def launch(self, step: LaunchKernel) -> None:
+    def launch(self, step: steps.LaunchKernel) -> None:
         self.emit(f"launch_{identifier(step.kernel)}(stream, {self._grid_and_arguments(step)})")
 
-    def tune(self, step: LaunchTuned) -> None:
+    def tune(self, step: steps.LaunchTuned) -> None:
         key = tuple_of_texts([python_text(value) for value in step.key])
         forms = ", ".join(f"({self._grid_and_arguments(each)})" for each in step.launches)
         written = tuple_of_texts(step.written)
         self.emit(f"tune_{identifier(step.name)}(stream, {key}, {written}, {forms})")
 
-    def _grid_and_arguments(self, step: LaunchKernel) -> str:
+    def _grid_and_arguments(self, step: steps.LaunchKernel) -> str:
         arguments = [python_text(g) for g in step.grid]
         for kind, argument in zip(self.known.parameters[step.kernel], step.arguments, strict=True):
             arguments.append(self.address(str(argument)) if kind == "ptr" else operand_text(argument))
@@ -235,7 +207,7 @@ class _Printer:
             self.emit(f"{name}_p = {name}.data_ptr()")
         return f"{name}_p"
 
-    def extern(self, step: CallExtern) -> None:
+    def extern(self, step: steps.CallExtern) -> None:
         if self.known.externs[step.extern].op == TAKE_OVER:
             self._take_over(str(step.arguments[0]), step.results[0].name)
         else:
@@ -248,7 +220,7 @@ class _Printer:
         self.emit(f"box = [{saved}]; {saved} = None")
         self.emit(f"{result} = take_over(box)")
 
-    def call(self, step: CallFunction) -> None:
+    def call(self, step: steps.CallFunction) -> None:
         operands = _listed(step.arguments)
         one_by_one = step.function in self.known.controls
         text = f"{step.function}({operands})" if one_by_one else f"{step.function}([{operands}])"
@@ -258,14 +230,14 @@ class _Printer:
         left = f"[{', '.join(_names(step.results))}] = " if step.results else ""
         self.emit(left + text)
 
-    def watch(self, step: Watch) -> None:
+    def watch(self, step: steps.Watch) -> None:
         written = None if step.written is None else tuple_of_texts(step.written)
         self.emit(f"watch({step.number}, {tuple_of_texts(step.read)}, {written})")
 
-    def finish(self, step: Return) -> None:
+    def finish(self, step: steps.Return) -> None:
         self.emit(f"return [{_listed(step.values)}]")
 
-    def recorded(self, step: Recorded) -> None:
+    def recorded(self, step: steps.Recorded) -> None:
         inside = _Printer(self.known, self.of)
         inside.tensors, inside.promised = self.tensors, self.promised
         inside._steps(step.steps, step.inputs)
@@ -291,7 +263,7 @@ class _Printer:
         if not block.steps:
             self.emit("pass")
 
-    def branch(self, step: Branch) -> None:
+    def branch(self, step: steps.Branch) -> None:
         results = _names(step.results)
         for head, block in ((f"if {operand_text(step.condition)}:", step.then), ("else:", step.otherwise)):
             if block is not None:
@@ -300,7 +272,7 @@ class _Printer:
                 self.assign(results, block.values)
                 self.depth -= 1
 
-    def repeat(self, step: While) -> None:
+    def repeat(self, step: steps.While) -> None:
         carried = _names(step.carried)
         self.assign(carried, step.initial)
         self.emit("while True:")
@@ -313,7 +285,7 @@ class _Printer:
         self.depth -= 2
         self._carry(carried, step.after)
 
-    def count(self, step: For) -> None:
+    def count(self, step: steps.For) -> None:
         carried = _names(step.carried)
         self.assign(carried, step.initial)
         self.emit(f"for {step.number.name} in range({_listed((step.first, step.end, step.step))}):")
@@ -330,27 +302,27 @@ class _Printer:
 
 
 _STEPS: dict[type, Callable[[_Printer, Any], None]] = {
-    Align: _Printer.align,
-    Alloc: _Printer.alloc,
-    HostArithmetic: _Printer.arithmetic,
-    Branch: _Printer.branch,
-    CallExtern: _Printer.extern,
-    CallFunction: _Printer.call,
-    Check: _Printer.check,
-    Compute: _Printer.compute,
-    Constant: _Printer.constant,
-    CopyBack: _Printer.copy_back,
-    DrawNumbers: _Printer.draw,
-    For: _Printer.count,
-    Free: _Printer.free,
-    LaunchKernel: _Printer.launch,
-    LaunchTuned: _Printer.tune,
-    LayOut: _Printer.lay_out,
-    Recorded: _Printer.recorded,
-    Return: _Printer.finish,
-    Reuse: _Printer.reuse,
-    Size: _Printer.size,
-    View: _Printer.view,
-    Watch: _Printer.watch,
-    While: _Printer.repeat,
+    steps.Align: _Printer.align,
+    steps.Alloc: _Printer.alloc,
+    steps.HostArithmetic: _Printer.arithmetic,
+    steps.Branch: _Printer.branch,
+    steps.CallExtern: _Printer.extern,
+    steps.CallFunction: _Printer.call,
+    steps.Check: _Printer.check,
+    steps.Compute: _Printer.compute,
+    steps.Constant: _Printer.constant,
+    steps.CopyBack: _Printer.copy_back,
+    steps.DrawNumbers: _Printer.draw,
+    steps.For: _Printer.count,
+    steps.Free: _Printer.free,
+    steps.LaunchKernel: _Printer.launch,
+    steps.LaunchTuned: _Printer.tune,
+    steps.LayOut: _Printer.lay_out,
+    steps.Recorded: _Printer.recorded,
+    steps.Return: _Printer.finish,
+    steps.Reuse: _Printer.reuse,
+    steps.Size: _Printer.size,
+    steps.View: _Printer.view,
+    steps.Watch: _Printer.watch,
+    steps.While: _Printer.repeat,
 }

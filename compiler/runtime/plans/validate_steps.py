@@ -10,41 +10,10 @@ from typing import Any, NoReturn
 from ...base.dataclass import dataclass
 from ...index import Expr
 from ..errors import PlanError
+from . import steps
 from .externs import Extern
 from .plan import MAIN, PlanFunction
-from .steps import (
-    NUMBERS,
-    Align,
-    Alloc,
-    Branch,
-    CallExtern,
-    CallFunction,
-    Check,
-    Compute,
-    Constant,
-    CopyBack,
-    DrawNumbers,
-    For,
-    Free,
-    HostArithmetic,
-    LaunchKernel,
-    LaunchTuned,
-    LayOut,
-    Operand,
-    Recorded,
-    Return,
-    Reuse,
-    Size,
-    Step,
-    StepBlock,
-    TensorType,
-    Type,
-    Value,
-    View,
-    Watch,
-    While,
-    defined,
-)
+from .steps import NUMBERS, Operand, Step, StepBlock, TensorType, Type, Value, defined
 
 #: How deep control flow and arguments may nest: Python has 20 loops inside each other at most.
 DEEPEST = 16
@@ -125,18 +94,18 @@ class _Scope:
     def run(self) -> None:
         for value in self.function.parameters:
             self.define(value)
-        *steps, last = self.function.steps or (None,)
-        if not isinstance(last, Return):
+        *body, last = self.function.steps or (None,)
+        if not isinstance(last, steps.Return):
             self.fail(f"the function '{self.function.name}' does not end with a return")
-        self.steps(steps)  # type: ignore[arg-type]
+        self.each(body)  # type: ignore[arg-type]
         self.at = last
         for operand in last.values:
             self.operand(operand)
         if self.kept:
             self.fail(f"'{min(self.kept)}' is not copied back")
 
-    def steps(self, steps: Iterable[Step]) -> None:
-        for step in steps:
+    def each(self, body: Iterable[Step]) -> None:
+        for step in body:
             self.at = step
             check = _RULES.get(type(step))
             if check is None:
@@ -208,7 +177,7 @@ class _Scope:
 
     # --- steps
 
-    def align(self, step: Align) -> None:
+    def align(self, step: steps.Align) -> None:
         self.tensor(step.name)
         if step.name not in self.parameters and (step.written or step.name not in self.torchs):
             self.fail(f"'{step.name}' is no argument that can be aligned")
@@ -216,29 +185,29 @@ class _Scope:
             self.kept.add(step.name)
         self.results(step)
 
-    def copy_back(self, step: CopyBack) -> None:
+    def copy_back(self, step: steps.CopyBack) -> None:
         self.tensor(step.name)
         if step.name not in self.kept:
             self.fail(f"'{step.name}' was not aligned to be copied back")
         self.kept.remove(step.name)
 
-    def alloc(self, step: Alloc) -> None:
+    def alloc(self, step: steps.Alloc) -> None:
         self.layout(step.result.type)
         self.define(step.result)
 
-    def reuse(self, step: Reuse) -> None:
+    def reuse(self, step: steps.Reuse) -> None:
         self.tensor(step.donor)
         self.layout(step.result.type)
         if step.result.name != step.donor:
             self.define(step.result)
 
-    def view(self, step: View) -> None:
+    def view(self, step: steps.View) -> None:
         self.tensor(step.base)
         self.layout(step.result.type)
         self.sizes((step.offset,))
         self.define(step.result)
 
-    def free(self, step: Free) -> None:
+    def free(self, step: steps.Free) -> None:
         if not step.names:
             self.fail("a free names no variable")
         for name in step.names:
@@ -250,16 +219,16 @@ class _Scope:
             self.freed.add(name)
             del self.live[name]
 
-    def size(self, step: Size) -> None:
+    def size(self, step: steps.Size) -> None:
         if not 0 <= step.dim < len(self.tensor(step.tensor).sizes):
             self.fail(f"'{step.tensor}' has no dim {step.dim}")
         self.results(step)
 
-    def compute(self, step: Compute) -> None:
+    def compute(self, step: steps.Compute) -> None:
         self.sizes((step.value,))
         self.results(step)
 
-    def draw(self, step: DrawNumbers) -> None:
+    def draw(self, step: steps.DrawNumbers) -> None:
         if len(step.names) != 2 or not DEVICE.fullmatch(step.device):
             self.fail(f"a seed and an offset are drawn on a device, got {len(step.names)} on '{step.device}'")
         self.results(step)
@@ -268,7 +237,7 @@ class _Scope:
         for value in defined(step):
             self.define(value)
 
-    def launch(self, step: LaunchKernel) -> None:
+    def launch(self, step: steps.LaunchKernel) -> None:
         parameters = self.of.kernels.get(step.kernel)
         if parameters is None:
             self.fail(f"there is no kernel '{step.kernel}'")
@@ -282,7 +251,7 @@ class _Scope:
         if any(not 0 <= n < len(parameters) or parameters[n] != "ptr" for n in step.written):
             self.fail(f"the kernel '{step.kernel}' writes to arguments that are no tensors")
 
-    def tune(self, step: LaunchTuned) -> None:
+    def tune(self, step: steps.LaunchTuned) -> None:
         self.sizes(step.key)
         if not step.launches:
             self.fail("there is no form of a kernel to choose from")
@@ -296,7 +265,7 @@ class _Scope:
         if takes != given:
             self.fail(f"the {kind} '{name}' takes {takes} arguments, and {given} are given")
 
-    def extern(self, step: CallExtern) -> None:
+    def extern(self, step: steps.CallExtern) -> None:
         extern = self.of.externs.get(step.extern)
         if extern is None:
             self.fail(f"there is no extern op '{step.extern}'")
@@ -312,13 +281,13 @@ class _Scope:
         self.results(step)
         self.torchs.update(value.name for value in step.results)
 
-    def check(self, step: Check) -> None:
+    def check(self, step: steps.Check) -> None:
         rank = len(self.tensor(step.name).sizes)
         if len(step.sizes) != rank or len(step.strides) != rank:
             self.fail(f"'{step.name}' has {rank} dims")
         self.sizes((*step.sizes, *step.strides))
 
-    def call(self, step: CallFunction) -> None:
+    def call(self, step: steps.CallFunction) -> None:
         function = self.of.functions[step.function]
         self.count("function", step.function, len(function.parameters), len(step.arguments))
         for value, argument in zip(function.parameters, step.arguments, strict=True):
@@ -327,20 +296,20 @@ class _Scope:
             else:
                 self.number(argument)
         last = function.steps[-1]
-        given = len(last.values) if isinstance(last, Return) else 0
+        given = len(last.values) if isinstance(last, steps.Return) else 0
         if given != len(step.results):
             self.fail(f"the function '{step.function}' gives {given} results, not {len(step.results)}")
         self.results(step)
 
-    def lay_out(self, step: LayOut) -> None:
+    def lay_out(self, step: steps.LayOut) -> None:
         self.tensor(step.name)
         self.layout(step.type)
 
-    def watch(self, step: Watch) -> None:
+    def watch(self, step: steps.Watch) -> None:
         for name in (*step.read, *(step.written or ())):
             self.tensor(name)
 
-    def recorded(self, step: Recorded) -> None:
+    def recorded(self, step: steps.Recorded) -> None:
         """Inside only the inputs are known; what is freed there is gone outside only where it is released."""
         if self.function.name != MAIN or not _PART.fullmatch(step.name):
             self.fail(f"'{step.name}' is no part of '{MAIN}'")
@@ -353,7 +322,7 @@ class _Scope:
             self.fail(f"the part '{step.name}' has {len(step.inputs)} inputs")
         for name in step.released:
             self.type_of(name)
-        inside.steps(step.steps)
+        inside.each(step.steps)
         self.at = step
         for name in step.released:
             del self.live[name]
@@ -365,10 +334,10 @@ class _Scope:
 
     # --- control flow
 
-    def constant(self, step: Constant) -> None:
+    def constant(self, step: steps.Constant) -> None:
         self.results(step)
 
-    def arithmetic(self, step: HostArithmetic) -> None:
+    def arithmetic(self, step: steps.HostArithmetic) -> None:
         self.number(step.left)
         self.number(step.right)
         self.results(step)
@@ -379,7 +348,7 @@ class _Scope:
         self.depth += 1
         if self.depth > DEEPEST:
             self.fail(f"blocks nest deeper than {DEEPEST}")
-        self.steps(block.steps)
+        self.each(block.steps)
         self.depth -= 1
         self.at = at
         for operand in block.values:
@@ -388,7 +357,7 @@ class _Scope:
         self.live = {name: type_ for name, type_ in before.items() if name not in self.freed}
         return made
 
-    def branch(self, step: Branch) -> None:
+    def branch(self, step: steps.Branch) -> None:
         self.number(step.condition)
         for block in (step.then, step.otherwise):
             values = 0
@@ -399,7 +368,7 @@ class _Scope:
                 self.fail(f"a branch ends with {values} values and has {len(step.results)} results")
         self.results(step)
 
-    def repeat(self, step: While) -> None:
+    def repeat(self, step: steps.While) -> None:
         self.enter(step, step.carried, step.initial)
         if len(step.before.values) != 1 + len(step.results) or len(step.after.values) != len(step.carried):
             self.fail("the blocks of a loop do not end with what it carries and gives")
@@ -410,7 +379,7 @@ class _Scope:
         self.leave(step.carried)
         self.results(step)
 
-    def loop(self, step: For) -> None:
+    def loop(self, step: steps.For) -> None:
         for operand in (step.first, step.end, step.step):
             self.number(operand)
         self.enter(step, step.carried, step.initial)
@@ -420,7 +389,9 @@ class _Scope:
         self.block(step.body, step)
         self.leave((step.number,))
 
-    def enter(self, step: While | For, carried: tuple[Value, ...], initial: tuple[Operand, ...]) -> None:
+    def enter(
+        self, step: steps.While | steps.For, carried: tuple[Value, ...], initial: tuple[Operand, ...]
+    ) -> None:
         if len(carried) != len(initial):
             self.fail("a loop does not begin with what it carries")
         for value, operand in zip(carried, initial, strict=True):
@@ -433,26 +404,26 @@ class _Scope:
 
 
 _RULES: dict[type, Callable[[_Scope, Any], None]] = {
-    Align: _Scope.align,
-    Alloc: _Scope.alloc,
-    HostArithmetic: _Scope.arithmetic,
-    Branch: _Scope.branch,
-    CallExtern: _Scope.extern,
-    CallFunction: _Scope.call,
-    Check: _Scope.check,
-    Compute: _Scope.compute,
-    Constant: _Scope.constant,
-    CopyBack: _Scope.copy_back,
-    DrawNumbers: _Scope.draw,
-    For: _Scope.loop,
-    Free: _Scope.free,
-    LaunchKernel: _Scope.launch,
-    LaunchTuned: _Scope.tune,
-    LayOut: _Scope.lay_out,
-    Recorded: _Scope.recorded,
-    Reuse: _Scope.reuse,
-    Size: _Scope.size,
-    View: _Scope.view,
-    Watch: _Scope.watch,
-    While: _Scope.repeat,
+    steps.Align: _Scope.align,
+    steps.Alloc: _Scope.alloc,
+    steps.HostArithmetic: _Scope.arithmetic,
+    steps.Branch: _Scope.branch,
+    steps.CallExtern: _Scope.extern,
+    steps.CallFunction: _Scope.call,
+    steps.Check: _Scope.check,
+    steps.Compute: _Scope.compute,
+    steps.Constant: _Scope.constant,
+    steps.CopyBack: _Scope.copy_back,
+    steps.DrawNumbers: _Scope.draw,
+    steps.For: _Scope.loop,
+    steps.Free: _Scope.free,
+    steps.LaunchKernel: _Scope.launch,
+    steps.LaunchTuned: _Scope.tune,
+    steps.LayOut: _Scope.lay_out,
+    steps.Recorded: _Scope.recorded,
+    steps.Reuse: _Scope.reuse,
+    steps.Size: _Scope.size,
+    steps.View: _Scope.view,
+    steps.Watch: _Scope.watch,
+    steps.While: _Scope.repeat,
 }
