@@ -21,3 +21,10 @@ def is_true(value: ir.Value) -> bool:
     """Whether a condition is the constant ``true``."""
     op = defining_op(value, arith.ConstantOp)
     return op is not None and str(op.attributes["value"]) == "true"
+
+
+def constant_number(value: ir.Value) -> float | None:
+    """The constant that a scalar is, a float or a whole number; None for truth values and other values."""
+    op = defining_op(value, arith.ConstantOp)
+    found = None if op is None else op.attributes["value"]
+    return found.value if isinstance(found, (ir.FloatAttr, ir.IntegerAttr)) else None

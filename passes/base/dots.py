@@ -1,6 +1,8 @@
 """The arithmetic of a ``fuse.dot``: factors in the type of the sum, multiplied and added up."""
 
+from ...compiler.ir.kernel import over
 from ...compiler.mlir import arith, ir
+from .new_ops import fold
 
 
 def widened(value: ir.Value, wide: ir.Type) -> ir.Value:
@@ -25,7 +27,5 @@ def expand_dot(op: ir.Operation) -> None:
     wide = op.results[0].type
     with ir.InsertionPoint(op), op.location:
         product = multiplied(*(widened(v, wide) for v in op.operands))
-        attributes = {"kind": ir.StringAttr.get("sum"), "over": op.attributes["over"]}
-        total = ir.Operation.create("fuse.reduce", [wide], [product], attributes).results[0]
-    op.results[0].replace_all_uses_with(total)
+        op.results[0].replace_all_uses_with(fold("sum", product, over(op)))
     op.erase()

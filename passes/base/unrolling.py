@@ -11,6 +11,7 @@ from ...compiler.ir.kernel import Kernel, over, string, strings
 from ...compiler.mlir import ir
 from .dots import added
 from .kernels import copy_at, dims_attribute, forget_tiling, kernel_body, text_list
+from .new_ops import number
 from .program import Program
 
 #: Ops that compute nothing.
@@ -95,13 +96,10 @@ def _copy(op: ir.Operation, dim: str, point: int, made: dict[ir.Value, ir.Value]
     value = parse(string(copy.attributes["expr"])).constant if copy.name == "fuse.index" else None
     if value is None or len(copy.operands):
         return copy
-    type_ = copy.results[0].type
     with ir.InsertionPoint(copy), copy.location:
-        constant = ir.Operation.create(
-            "arith.constant", [type_], attributes={"value": ir.IntegerAttr.get(type_, value)}
-        )
+        constant = number(copy.results[0].type, value)
     copy.erase()
-    return constant
+    return constant.owner.operation
 
 
 def _store(op: ir.Operation, dim: str, made: list[dict[ir.Value, ir.Value]]) -> None:

@@ -4,7 +4,7 @@
 
 import math
 
-from ...compiler.ir.defining import defining_op
+from ...compiler.ir.defining import constant_number, defining_op
 from ...compiler.ir.dialects import fuse
 from ...compiler.mlir import arith, ir
 
@@ -39,10 +39,5 @@ def _holds(condition: ir.Value, guard: ir.Value) -> bool:
 
 def _is_zero(value: ir.Value) -> bool:
     """Whether all bits of a constant are 0."""
-    constant = defining_op(value, arith.ConstantOp)
-    if constant is None:
-        return False
-    attribute = constant.attributes["value"]
-    if isinstance(attribute, ir.FloatAttr):
-        return attribute.value == 0.0 and math.copysign(1.0, attribute.value) > 0
-    return isinstance(attribute, ir.IntegerAttr) and attribute.value == 0
+    number = constant_number(value)
+    return number == 0 and math.copysign(1.0, number) > 0

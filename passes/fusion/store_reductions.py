@@ -5,14 +5,14 @@ from typing import ClassVar
 from ...compiler.analysis.fusion.graph import GroupGraph
 from ...compiler.base.dataclass import dataclass
 from ...compiler.base.remarks import Remarks
-from ...compiler.index import sym
 from ...compiler.ir.defining import defining_op
 from ...compiler.ir.dialects import fuse
 from ...compiler.ir.kernel import argument_attributes, kernel_ties
 from ...compiler.ir.layout import TensorSpec
 from ...compiler.mlir import ir
 from ..analysis_manager import Analyses, AnalysisManager
-from ..base.kernels import kernel_body, result_types, set_signature, text_list
+from ..base.kernels import kernel_body, result_types, set_signature
+from ..base.new_ops import load, store
 from ..base.program import Program
 from ..base.results import drop_results
 from ..base.tensors import static_empty
@@ -166,20 +166,12 @@ def _storing(program: Program, rows: ReducedRows, buffers: list[StoredValue]) ->
     """A copy of the kernel that stores the reductions as well."""
     new, attributes = program.copy(rows.kernel.func), argument_attributes(rows.kernel.func)
     body, types, ties = kernel_body(new), result_types(new), list(kernel_ties(new))
-    values, bit = _copied(rows, body), ir.IntegerType.get_signless(1)
     *_, end = body
     returned = list(end.operands)
-    for value, buffer in zip(values, buffers, strict=True):
+    for value, buffer in zip(_copied(rows, body), buffers, strict=True):
         argument = new.regions[0].blocks[0].add_argument(buffer.spec.type(), new.location)
-        location, here = value.owner.operation.location, ir.InsertionPoint(end)
-        true = ir.Operation.create(
-            "arith.constant", [bit], [], {"value": ir.BoolAttr.get(True)}, loc=location, ip=here
-        )
-        store = ir.Operation.create(
-            "fuse.store", [argument.type], [argument, value, true.results[0]],
-            {"at": text_list(map(sym, buffer.dims)), "mode": ir.StringAttr.get("set")}, loc=location, ip=here,
-        )  # fmt: skip
-        returned.append(store.results[0])
+        with ir.InsertionPoint(end), value.owner.operation.location:
+            returned.append(store(argument, value, buffer.dims))
         types.append(argument.type)
         ties.append(len(attributes))
         attributes.append({})
@@ -193,23 +185,12 @@ def _storing(program: Program, rows: ReducedRows, buffers: list[StoredValue]) ->
 def _rest(program: Program, rows: ReducedRows, buffers: list[StoredValue]) -> ir.Operation:
     """A copy of the kernel that loads the reductions."""
     new, attributes = program.copy(rows.kernel.func), argument_attributes(rows.kernel.func)
-    values, bit = _copied(rows, kernel_body(new)), ir.IntegerType.get_signless(1)
-    for value, buffer in zip(values, buffers, strict=True):
+    for value, buffer in zip(_copied(rows, kernel_body(new)), buffers, strict=True):
         argument = new.regions[0].blocks[0].add_argument(buffer.spec.type(), new.location)
         attributes.append({})
-        here, location = ir.InsertionPoint(value.owner.operation), value.owner.operation.location
-        true = ir.Operation.create(
-            "arith.constant", [bit], [], {"value": ir.BoolAttr.get(True)}, loc=location, ip=here
-        )
-        zero = ir.Operation.create(
-            "arith.constant", [value.type], [], {"value": ir.FloatAttr.get(value.type, 0.0)},
-            loc=location, ip=here,
-        )  # fmt: skip
-        load = ir.Operation.create(
-            "fuse.load", [value.type], [argument, true.results[0], zero.results[0]],
-            {"at": text_list(map(sym, buffer.dims))}, loc=location, ip=here,
-        )  # fmt: skip
-        value.replace_all_uses_with(load.results[0])
+        fold = value.owner.operation
+        with ir.InsertionPoint(fold), fold.location:
+            value.replace_all_uses_with(load(argument, value.type, buffer.dims))
     set_signature(new, result_types(new), attributes)
     return new
 

@@ -45,7 +45,7 @@ from typing import ClassVar
 from ...compiler.base.dataclass import dataclass
 from ...compiler.base.remarks import Remarks
 from ...compiler.index import Expr, const, parse
-from ...compiler.ir.defining import defining_op
+from ...compiler.ir.defining import constant_number, defining_op
 from ...compiler.ir.dialects import fuse
 from ...compiler.ir.kernel import Kernel, is_kernel, is_tiled, kernel_dims, string, strings
 from ...compiler.mlir import arith, ir, math
@@ -179,9 +179,8 @@ def _points(reduction: ir.Operation, dims: dict[str, Expr]) -> Expr:
 
 def _count(value: ir.Value) -> Expr | None:
     """The integer that a float value is: a constant, or a converted index expression."""
-    constant = defining_op(value, arith.ConstantOp)
-    if constant is not None:
-        number = ir.FloatAttr(constant.attributes["value"]).value
+    number = constant_number(value)
+    if number is not None:
         return const(int(number)) if number.is_integer() else None  # an infinity is none, nor is a NaN
     converted = defining_op(value, arith.SIToFPOp)
     index = defining_op(converted.operands[0], fuse.Index) if converted is not None else None

@@ -260,7 +260,7 @@ def _replace(total: ir.Operation, found: _Expectation) -> None:
         terms, product = joined(found.terms, TERMS), joined(found.product, FACTORS)
         weight = [v for v in (terms, product) if v is not None]
         if not weight and not any(found.signs):
-            weight = [_constant(type_, 1.0)]  # the weight does not vary: the fold sums the probabilities
+            weight = [arith.constant(type_, 1.0)]  # the weight does not vary: the fold sums the probabilities
         fold = ir.Operation.create(
             fuse.OnlineExpectation.OPERATION_NAME,
             results=[type_] * (1 + 2 * len(found.softmaxes)),
@@ -269,30 +269,21 @@ def _replace(total: ir.Operation, found: _Expectation) -> None:
         )
         value, sum_ = fold.results[0], fold.results[2]
         if found.normalised:
-            value = made("arith.divf", value, sum_)
+            value = arith.divf(value, sum_)
         constants = joined(found.constants, TERMS)
         if constants is not None:
             if not found.normalised:
-                constants = made("arith.mulf", constants, sum_)  # (5)
-            value = made("arith.addf", value, constants)
+                constants = arith.mulf(constants, sum_)  # (5)
+            value = arith.addf(value, constants)
         scale = joined(found.scale, FACTORS)
         if scale is not None:
-            value = made("arith.mulf", value, scale)
+            value = arith.mulf(value, scale)
     total.results[0].replace_all_uses_with(value)
     for number, op in enumerate(found.softmaxes):
         for result, new in zip(op.results, list(fold.results)[1 + 2 * number :], strict=False):
             result.replace_all_uses_with(new)
     erase_dead(total, *found.softmaxes)
     move_behind(fold)
-
-
-def made(name: str, a: ir.Value, b: ir.Value) -> ir.Value:
-    return ir.Operation.create(name, results=[a.type], operands=[a, b]).results[0]
-
-
-def _constant(type_: ir.Type, number: float) -> ir.Value:
-    value = ir.FloatAttr.get(type_, number)
-    return ir.Operation.create("arith.constant", results=[type_], attributes={"value": value}).results[0]
 
 
 def joined(parts: list[Signed], tree: _Tree) -> ir.Value | None:
@@ -302,9 +293,9 @@ def joined(parts: list[Signed], tree: _Tree) -> ir.Value | None:
     first, *others = sorted(parts, key=lambda part: -part.sign)
     whole = first.value
     if first.sign < 0:
-        whole, others = _constant(first.value.type, tree.neutral), [first, *others]
+        whole, others = arith.constant(first.value.type, tree.neutral), [first, *others]
     for sign, value in others:
-        whole = made((tree.plus if sign > 0 else tree.minus).OPERATION_NAME, whole, value)
+        whole = (tree.plus if sign > 0 else tree.minus)(whole, value).result
     return whole
 
 

@@ -1,23 +1,24 @@
 """``fold-factors``: constant factors between the products of a cascade become few, or move behind them."""
 
-import math
 from collections.abc import Iterator
+from functools import reduce
+from math import e, log2
 from typing import ClassVar
 
 from ...compiler.analysis.kernel.precision import IMPLICIT
 from ...compiler.base.dataclass import dataclass
 from ...compiler.base.remarks import Remarks
 from ...compiler.ir.contractions import DOT
-from ...compiler.ir.defining import defining_op
+from ...compiler.ir.defining import constant_number, defining_op
 from ...compiler.ir.kernel import LOOPED, Kernel, is_tiled, string
-from ...compiler.mlir import arith, ir
+from ...compiler.mlir import arith, ir, math
 from ..analysis_manager import Analyses, AnalysisManager
 from ..base.kernels import kernel_body
 from ..base.program import Program
 from ..pass_base import AnalysisPass, Numerics
 
 #: exp(x) = 2**(x * _LOG2_E).
-_LOG2_E = math.log2(math.e)
+_LOG2_E = log2(e)
 #: Constants and their products within these bounds keep all bits of a float32.
 _LEAST, _MOST = 2.0**-100, 2.0**100
 _PRODUCTS = ("arith.mulf", "arith.divf")
@@ -107,14 +108,13 @@ def _becomes_power_of_two(op: ir.Operation, dims_of) -> bool:  # type: ignore[no
         return False
     with ir.InsertionPoint(op), op.location:
         scaled = _times(x, _LOG2_E)
-        less = _made("arith.subf", scaled, _times(number, _LOG2_E))
-        power = ir.Operation.create("math.exp2", [op.results[0].type], [less])
-    op.results[0].replace_all_uses_with(power.results[0])
+        power = math.exp2(arith.subf(scaled, _times(number, _LOG2_E)))
+    op.results[0].replace_all_uses_with(power)
     return True
 
 
 def _times(value: ir.Value, factor: float) -> ir.Value:
-    return _made("arith.mulf", value, arith.constant(value.type, factor))
+    return arith.mulf(value, arith.constant(value.type, factor))
 
 
 # --- products ---------------------------------------------------------------------------------------------
@@ -131,13 +131,12 @@ def _moves_behind(dot: ir.Operation) -> bool:
         if constant == 1.0 or not _LEAST < abs(constant) < _MOST or not factors:
             continue
         with ir.InsertionPoint(rounding), rounding.location:
-            rest = _joined(factors)
-            narrow = _narrow(rest, operand.type)
+            narrow = _narrow(_joined(factors), operand.type)
         dot.operands[place] = narrow
         result = dot.results[0]
         readers = [(use.owner.operation, use.operand_number) for use in result.uses]
         with ir.InsertionPoint.after(dot), dot.location:
-            scaled = _made("arith.mulf", result, arith.constant(result.type, constant))
+            scaled = _times(result, constant)
         for reader, number in readers:
             reader.operands[number] = scaled
         return True
@@ -164,7 +163,7 @@ def _joins(op: ir.Operation) -> bool:
     with ir.InsertionPoint(op), op.location:
         value = _joined(factors)
         if constant != 1.0:
-            value = _made("arith.mulf", value, arith.constant(value.type, constant))
+            value = _times(value, constant)
     op.results[0].replace_all_uses_with(value)
     return True
 
@@ -211,27 +210,14 @@ def _constants_of(value: ir.Value, top: bool = True) -> int:
 
 
 def _joined(factors: list[ir.Value]) -> ir.Value:
-    value = factors[0]
-    for factor in factors[1:]:
-        value = _made("arith.mulf", value, factor)
-    return value
+    return reduce(arith.mulf, factors)
 
 
 def _constant(value: ir.Value) -> float | None:
     """A constant that products may take up."""
-    number = _number(value)
+    number = constant_number(value)
     return number if number is not None and _LEAST < abs(number) < _MOST else None
-
-
-def _number(value: ir.Value) -> float | None:
-    constant = defining_op(value, arith.ConstantOp)
-    attribute = None if constant is None else constant.attributes["value"]
-    return ir.FloatAttr(attribute).value if isinstance(attribute, ir.FloatAttr) else None
 
 
 def _is_read_once(value: ir.Value) -> bool:
     return len(list(value.uses)) == 1
-
-
-def _made(name: str, a: ir.Value, b: ir.Value) -> ir.Value:
-    return ir.Operation.create(name, results=[a.type], operands=[a, b]).results[0]

@@ -8,13 +8,13 @@ from typing import ClassVar
 from ...compiler.base.dataclass import dataclass
 from ...compiler.base.remarks import Remarks
 from ...compiler.index import Expr, Facts, parse
-from ...compiler.ir.defining import defining_op, is_true
+from ...compiler.ir.defining import constant_number, defining_op, is_true
 from ...compiler.ir.dialects import fuse
 from ...compiler.ir.kernel import kernel_facts, string, strings
 from ...compiler.mlir import arith, ir
 from ..analysis_manager import Analyses, AnalysisManager
 from ..base.kernels import adding_dims, keep_dims, kernel_body, text_list
-from ..base.new_ops import NewOps
+from ..base.new_ops import made, number
 from ..base.program import Program
 from ..pass_base import AnalysisPass
 from .float_ranges import FloatRanges
@@ -108,8 +108,8 @@ class _Ranges:
                 continue
             answer = self.answer(op)
             if answer is not None:
-                result = op.results[0]
-                result.replace_all_uses_with(NewOps(op).constant(result.type, answer))
+                with ir.InsertionPoint(op), op.location:
+                    op.results[0].replace_all_uses_with(number(op.results[0].type, answer))
                 count += 1
         return count
 
@@ -125,15 +125,15 @@ class _Ranges:
             and all(value.type == wide and self._is_narrow(value) for value in op.operands)
         ]
         for op in found:
-            new = NewOps(op)
-            operands = [_of_type(value, narrow, new) for value in op.operands]
-            if op.name == "arith.sitofp":
-                [op.operands[0]] = operands
-            else:
-                made = new.make("arith.extsi", wide, new.make(op.name, narrow, *operands))
-                self.known[made] = self.range(op.results[0])
-                op.results[0].replace_all_uses_with(made)
-                op.erase()
+            with ir.InsertionPoint(op), op.location:
+                operands = [_of_type(value, narrow) for value in op.operands]
+                if op.name == "arith.sitofp":
+                    [op.operands[0]] = operands
+                    continue
+                widened = arith.extsi(wide, made(op.name, *operands))
+            self.known[widened] = self.range(op.results[0])
+            op.results[0].replace_all_uses_with(widened)
+            op.erase()
         return len(found)
 
     def _is_narrow(self, value: ir.Value) -> bool:
@@ -225,14 +225,14 @@ class _Ranges:
         return _both(low, other_low, min), _both(high, other_high, max)
 
 
-def _of_type(value: ir.Value, narrow: ir.IntegerType, new: NewOps) -> ir.Value:
+def _of_type(value: ir.Value, narrow: ir.IntegerType) -> ir.Value:
     """An integer that fits in a narrow type, in it."""
     widened, constant = defining_op(value, arith.ExtSIOp), defining_op(value, arith.ConstantOp)
     if widened is not None and widened.operands[0].type == narrow:
         return widened.operands[0]
     if constant is not None:
-        return new.constant(narrow, ir.IntegerAttr(constant.attributes["value"]).value)
-    return new.make("arith.trunci", narrow, value)
+        return number(narrow, ir.IntegerAttr(constant.attributes["value"]).value)
+    return arith.trunci(narrow, value)
 
 
 def _converted(value: ir.Value, condition: ir.Value) -> Range:
@@ -251,9 +251,9 @@ def _converted(value: ir.Value, condition: ir.Value) -> Range:
         comparison = defining_op(one, arith.CmpFOp)
         if comparison is None or comparison.operands[0] != made.operands[0]:
             continue
-        limit = _float(comparison.operands[1])
+        limit = constant_number(comparison.operands[1])
         predicate = ir.IntegerAttr(comparison.attributes["predicate"]).value
-        if limit is None or predicate not in _ORDERED:
+        if limit is None or not math.isfinite(limit) or predicate not in _ORDERED:
             continue
         if predicate in (_OGT, _OGE):
             low = max(math.trunc(limit), math.trunc(limit) if low is None else low)
@@ -261,15 +261,6 @@ def _converted(value: ir.Value, condition: ir.Value) -> Range:
             least = math.ceil(limit) - 1 if predicate == _OLT and limit > 0 else math.trunc(limit)
             high = min(least, least if high is None else high)
     return low, high
-
-
-def _float(value: ir.Value) -> float | None:
-    """A constant that is finite."""
-    op = defining_op(value, arith.ConstantOp)
-    if op is None or not isinstance(op.attributes["value"], ir.FloatAttr):
-        return None
-    number = ir.FloatAttr(op.attributes["value"]).value
-    return number if math.isfinite(number) else None
 
 
 #: Predicates of ``arith.cmpf`` that are false for NaN.

@@ -10,8 +10,8 @@ from ...compiler.ir.defining import defining_op
 from ...compiler.ir.kernel import string
 from ...compiler.mlir import arith, ir
 from ..analysis_manager import Analyses, AnalysisManager
+from ..base.dots import widened
 from ..base.kernels import WITHOUT_DIMS, kernel_body
-from ..base.new_ops import NewOps
 from ..base.program import Program
 from ..pass_base import AnalysisPass, Numerics
 
@@ -119,11 +119,11 @@ class _Before:
         exact = [self.rounding(side, wide) for side in sides]
         if all(side is None for side in exact):
             return None
-        filled = [
-            NewOps(choice).make("arith.extf", wide, old) if new is None else new
-            for old, new in zip(sides, exact, strict=True)
-        ]
-        return NewOps(choice).make("arith.select", wide, condition, *filled)
+        with ir.InsertionPoint(choice), choice.location:
+            filled = [
+                arith.extf(wide, old) if new is None else new for old, new in zip(sides, exact, strict=True)
+            ]
+            return arith.select(condition, *filled)
 
     def _mark(self, value: ir.Value) -> None:
         """Says of a number that is read as it is now what it was beside its rounding."""
@@ -134,4 +134,5 @@ class _Before:
 
 def _as(value: ir.Value, wide: ir.Type, after: ir.Operation) -> ir.Value:
     """A float in a type that is as wide or wider: float64 of a product in float32."""
-    return value if value.type == wide else NewOps(after).make("arith.extf", wide, value)
+    with ir.InsertionPoint(after), after.location:
+        return widened(value, wide)

@@ -7,8 +7,8 @@ from ...compiler.base.dataclass import dataclass
 from ...compiler.base.remarks import Remarks
 from ...compiler.ir.defining import is_true
 from ...compiler.ir.kernel import index_check, is_kernel, string
-from ...compiler.mlir import ir
-from ..base.new_ops import NewOps
+from ...compiler.mlir import arith, ir
+from ..base.new_ops import negated
 from ..pass_base import Pass, PassError
 
 
@@ -75,9 +75,9 @@ def _message(op: ir.Operation) -> str:
 
 def _lower(op: ir.Operation) -> None:
     condition, guard = op.operands
-    new = NewOps(op)
-    if not is_true(guard):
-        condition = new.make("arith.ori", guard.type, condition, new.negated(guard))
     attributes = {"msg": ir.StringAttr.get(_message(op)), **index_check(op)}
-    ir.Operation.create("cf.assert", [], [condition], attributes, loc=new.location, ip=new.point)
+    with ir.InsertionPoint(op), op.location:
+        if not is_true(guard):
+            condition = arith.ori(condition, negated(guard))
+        ir.Operation.create("cf.assert", [], [condition], attributes)
     op.erase()

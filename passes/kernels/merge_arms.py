@@ -12,6 +12,7 @@ from ...compiler.ir.kernel import is_kernel, is_tiled, kernel_facts, string, str
 from ...compiler.ir.storage import functions_of
 from ...compiler.mlir import arith, ir
 from ..base.kernels import kernel_body, text_list
+from ..base.new_ops import true
 from ..base.program import Program
 from ..pass_base import Pass
 from .conditions import comparison, negates
@@ -234,15 +235,10 @@ class _Arms:
         self.loads += 1
 
         def build() -> ir.Value:
-            i1 = ir.IntegerType.get_signless(1)
-            ip = ir.InsertionPoint(self.op)
-            value = {"value": ir.IntegerAttr.get(i1, 1)}
-            true = ir.Operation.create("arith.constant", [i1], [], value, loc=one.location, ip=ip)
-            operands = [one.operands[0], true.results[0], one.operands[2]]
-            attributes = {"at": text_list(at)}
-            return ir.Operation.create(
-                "fuse.load", [one.results[0].type], operands, attributes, loc=one.location, ip=ip
-            ).results[0]
+            with ir.InsertionPoint(self.op), one.location:
+                operands = [one.operands[0], true(), one.operands[2]]
+                attributes = {"at": text_list(at)}
+                return ir.Operation.create(one.name, [one.results[0].type], operands, attributes).results[0]
 
         return build
 

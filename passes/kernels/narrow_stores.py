@@ -10,7 +10,7 @@ from ...compiler.ir.kernel import string
 from ...compiler.mlir import arith, ir
 from ..analysis_manager import AnalysisManager
 from ..base.kernels import kernel_body
-from ..base.new_ops import NewOps
+from ..base.new_ops import negated
 from ..base.program import Program
 from ..pass_base import AnalysisPass
 from .conditions import negates
@@ -67,9 +67,10 @@ def _narrow(store: ir.Operation) -> bool:
         return False
     for new, old, holds in ((*arms, True), (*reversed(arms), False)):
         if _reads_back(store, old, condition, holds):
-            wanted = condition if holds else NewOps(store).negated(condition)
+            with ir.InsertionPoint(store), store.location:
+                wanted = condition if holds else negated(condition)
+                store.operands[2] = wanted if is_true(guard) else arith.andi(guard, wanted)
             store.operands[1] = new
-            store.operands[2] = _both(guard, wanted, store)
             return True
     return False
 
@@ -94,7 +95,3 @@ def _is_known(value: ir.Value) -> bool:
         return True
     op = value.owner.operation
     return op.name != "fuse.load" and all(_is_known(operand) for operand in op.operands)
-
-
-def _both(first: ir.Value, second: ir.Value, before: ir.Operation) -> ir.Value:
-    return second if is_true(first) else NewOps(before).make("arith.andi", first.type, first, second)

@@ -14,12 +14,16 @@ from ...compiler.base.dataclass import dataclass
 from ...compiler.index import Expr, const, sym
 from ...compiler.ir.kernel import Kernel, natural
 from ...compiler.ir.layout import TensorSpec
-from ...compiler.mlir import ir
+from ...compiler.mlir import arith, ir
 from ..base.kernels import kernel_body, rewrite_dims, text_list
+from ..base.new_ops import negated
 from ..base.program import Program
 from .slice_combining import Combining, neutrals
 from .slice_kernels import KernelPart, Original, SliceBuffer
 from .slice_sides import Sides
+
+#: Which operand of an op is its guard.
+_GUARDED = {"fuse.load": 1, "fuse.store": 2, "fuse.device_assert": 1}
 
 
 @dataclass(frozen=True)
@@ -207,41 +211,24 @@ class _Split:
 
 def _weighted(op: ir.Operation, inside: ir.Value) -> ir.Operation:
     """A ``fuse.welford`` in place of ``op``, in which points beyond the end count 0 times."""
-    [value], before = op.operands, ir.InsertionPoint(op)
-    one, none = (
-        ir.Operation.create(
-            "arith.constant",
-            [value.type],
-            attributes={"value": ir.FloatAttr.get(value.type, number)},
-            ip=before,
-        ).results[0]
-        for number in (1.0, 0.0)
-    )
-    weight = ir.Operation.create("arith.select", [value.type], [inside, one, none], ip=before).results[0]
-    attributes = {"over": op.attributes["over"]}
-    types = [result.type for result in op.results]
-    new = ir.Operation.create("fuse.welford", types, [value, weight], attributes, ip=before)
+    [value] = op.operands
+    with ir.InsertionPoint(op):
+        weight = arith.select(inside, *(arith.constant(value.type, number) for number in (1.0, 0.0)))
+        types, attributes = [result.type for result in op.results], {"over": op.attributes["over"]}
+        new = ir.Operation.create("fuse.welford", types, [value, weight], attributes)
     op.erase()
     return new
 
 
 def _guard(op: ir.Operation, inside: ir.Value, is_split: bool) -> None:
     """Keeps points beyond the end out of memory, asserts and, of a reduction that is split, the fold."""
-    before = ir.InsertionPoint(op)
-    i1 = ir.IntegerType.get_signless(1)
-
-    def make(name: str, type_: ir.Type, *operands: ir.Value, **attributes: ir.Attribute) -> ir.Value:
-        return ir.Operation.create(name, [type_], list(operands), attributes, ip=before).results[0]
-
-    if op.name in ("fuse.load", "fuse.store"):
-        position = 1 if op.name == "fuse.load" else 2
-        op.operands[position] = make("arith.andi", i1, op.operands[position], inside)
-    elif op.name == "fuse.device_assert":
-        op.operands[1] = make("arith.andi", i1, op.operands[1], inside)
-    elif op.name == "cf.assert":
-        true = make("arith.constant", i1, value=ir.BoolAttr.get(True))
-        op.operands[0] = make("arith.ori", i1, op.operands[0], make("arith.xori", i1, inside, true))
-    elif is_split:
-        for i, neutral in enumerate(neutrals(op)):
-            constant = make("arith.constant", op.operands[i].type, value=neutral)
-            op.operands[i] = make("arith.select", op.operands[i].type, inside, op.operands[i], constant)
+    with ir.InsertionPoint(op):
+        if op.name in _GUARDED:
+            position = _GUARDED[op.name]
+            op.operands[position] = arith.andi(op.operands[position], inside)
+        elif op.name == "cf.assert":
+            op.operands[0] = arith.ori(op.operands[0], negated(inside))
+        elif is_split:
+            for i, neutral in enumerate(neutrals(op)):
+                constant = arith.constant(op.operands[i].type, neutral)
+                op.operands[i] = arith.select(inside, op.operands[i], constant)

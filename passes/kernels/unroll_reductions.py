@@ -14,11 +14,11 @@ from ...compiler.index import Expr
 from ...compiler.ir.dialects import fuse
 from ...compiler.ir.kernel import REDUCTIONS, Kernel, kernel_dims, kernel_ties, over, string
 from ...compiler.ir.reductions import FOLD_KINDS
-from ...compiler.mlir import ir
+from ...compiler.mlir import arith, ir
 from ..analysis_manager import Analyses, AnalysisManager
 from ..base.dots import expand_dot
 from ..base.kernels import copy_at, dims_attribute, forget_tiling, kernel_body
-from ..base.new_ops import NewOps
+from ..base.new_ops import index, made, number
 from ..base.program import Program
 from ..pass_base import AnalysisPass, Count, Numerics
 
@@ -222,26 +222,24 @@ def _unroll(
     """``from_zero``: a sum of floats begins at 0.0, so that one of negative zeros is 0.0."""
     join = _join(reduction)
     assert join is not None, "may_unroll asked"
-    new = NewOps(reduction)
-    here = new.point
+    here = ir.InsertionPoint(reduction)
     total: ir.Value | None = None
-    for point in points:
-        value = _at(kernel, reduction.operands[0], point, here, {})
-        if total is None:
-            total = _from_zero(reduction, value, new) if from_zero else value
-            continue
-        total = new.make(join, value.type, total, value)
+    with here, reduction.location:
+        for point in points:
+            value = _at(kernel, reduction.operands[0], point, here, {})
+            if total is None:
+                total = _from_zero(reduction, value) if from_zero else value
+                continue
+            total = made(join, total, value)
     assert total is not None, "a reduction of no elements is not unrolled"
     reduction.results[0].replace_all_uses_with(total)
     reduction.erase()
 
 
-def _from_zero(reduction: ir.Operation, first: ir.Value, new: NewOps) -> ir.Value:
+def _from_zero(reduction: ir.Operation, first: ir.Value) -> ir.Value:
     """What joining begins with: the first element, added to 0.0 in a sum of floats."""
     plus = FOLD_KINDS["sum"].floats
-    if _join(reduction) != plus:
-        return first
-    return new.make(plus, first.type, first, new.constant(first.type, 0.0))
+    return made(plus, first, number(first.type, 0.0)) if _join(reduction) == plus else first
 
 
 def _unroll_scan(kernel: Kernel, scan: ir.Operation, points: list[dict[str, int]]) -> None:
@@ -249,20 +247,15 @@ def _unroll_scan(kernel: Kernel, scan: ir.Operation, points: list[dict[str, int]
     assert join is not None, "may_unroll_scan asked"
     (dim,) = over(scan)
     reverse = ir.BoolAttr(scan.attributes["reverse"]).value
-    new = NewOps(scan)
-    here = new.point
-    with scan.context:
-        i1, i64 = ir.IntegerType.get_signless(1), ir.IntegerType.get_signless(64)
-        index = new.make("fuse.index", i64, expr=ir.StringAttr.get(dim))
-        predicate = ir.IntegerAttr.get(i64, _SLE if reverse else _SGE)
+    here = ir.InsertionPoint(scan)
+    with here, scan.location:
+        place = index(dim)
         first, *later = reversed(points) if reverse else points
         total = _at(kernel, scan.operands[0], first, here, {})
         for point in later:
             value = _at(kernel, scan.operands[0], point, here, {})
-            place = new.constant(i64, point[dim])
-            reached = new.make("arith.cmpi", i1, index, place, predicate=predicate)
-            joined = new.make(join, value.type, total, value)
-            total = new.make("arith.select", value.type, reached, joined, total)
+            reached = arith.cmpi(_SLE if reverse else _SGE, place, number(place.type, point[dim]))
+            total = arith.select(reached, made(join, total, value), total)
     scan.results[0].replace_all_uses_with(total)
     scan.erase()
 

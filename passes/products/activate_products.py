@@ -16,7 +16,8 @@ from ...compiler.ir.storage import callee_name, operand_number
 from ...compiler.ir.views import is_reshape
 from ...compiler.mlir import arith, func, ir
 from ..analysis_manager import Analyses, AnalysisManager
-from ..base.kernels import dims_attribute, text_list
+from ..base.kernels import dims_attribute
+from ..base.new_ops import store
 from ..base.program import Program
 from ..base.tensors import static_empty
 from ..pass_base import AnalysisPass, Numerics
@@ -229,10 +230,7 @@ class _Zeros:
             block = kernel.regions[0].blocks.append(type_, arg_locs=[product.location])
         with ir.InsertionPoint(block), product.location:
             zero = arith.constant(ir.RankedTensorType(type_).element_type, 0.0)
-            true = arith.constant(ir.IntegerType.get_signless(1), 1)
-            attributes = {"at": text_list(["d0"]), "mode": ir.StringAttr.get("set")}
-            stored = ir.Operation.create("fuse.store", [type_], [block.arguments[0], zero, true], attributes)
-            ir.Operation.create("func.return", operands=[stored.results[0]])
+            func.ReturnOp([store(block.arguments[0], zero, ["d0"])])
         program.functions[name] = kernel
         with ir.InsertionPoint.at_block_begin(program.block), product.location:
             empty = static_empty(type_)

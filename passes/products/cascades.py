@@ -34,9 +34,9 @@ from ...compiler.index import const, parse, sym
 from ...compiler.ir.contractions import DOT, ONLINE_DOT, ONLINE_TYPES
 from ...compiler.ir.kernel import Kernel, natural, over, rows_of, string, strings
 from ...compiler.ir.layout import TensorSpec
-from ...compiler.mlir import ir
+from ...compiler.mlir import arith, ir
 from ..base.kernels import dims_attribute, text_list
-from ..kernels.expectations import FACTORS, SoftmaxRow, erase_dead, factors_of, joined, made, move_behind
+from ..kernels.expectations import FACTORS, SoftmaxRow, erase_dead, factors_of, joined, move_behind
 from .empty_rows import select_behind
 from .logarithms import subtract_infinite_maxima
 from .sinks import subtract_maxima
@@ -302,10 +302,10 @@ def _replace(last: ir.Operation, kernel: Kernel, columns: set[str]) -> NotOnline
         )
         value = fold.results[0]
         if found.normalised:
-            value = made("arith.divf", value, fold.results[2])
+            value = arith.divf(value, fold.results[2])
         scale = joined(found.scale, FACTORS)
         if scale is not None:
-            value = made("arith.mulf", value, scale)
+            value = arith.mulf(value, scale)
     last.results[0].replace_all_uses_with(value)
     for result, new in zip(softmax.results, list(fold.results)[1:], strict=True):
         result.replace_all_uses_with(new)

@@ -19,7 +19,9 @@ from ...compiler.ir.sizes import hints_of, stored_bytes
 from ...compiler.ir.storage import callee_name
 from ...compiler.mlir import arith, func, ir
 from ..analysis_manager import Analyses, AnalysisManager
-from ..base.kernels import dims_attribute, text_list
+from ..base.dots import widened
+from ..base.kernels import dims_attribute
+from ..base.new_ops import load, store, true
 from ..base.program import Program
 from ..base.tensors import static_empty
 from ..pass_base import AnalysisPass, Numerics, hardware_of
@@ -186,22 +188,14 @@ def _columns(program: Program, found: ScaledRows, call: ir.Operation) -> ir.Valu
         kernel.attributes["fuse.dims"] = dims_attribute({d: size for d, size in sizes if d != "0"})
         block = kernel.regions[0].blocks.append(*types, arg_locs=[call.location] * len(types))
     with ir.InsertionPoint(block), call.location:
-        wide, true = ir.F32Type.get(), arith.constant(ir.IntegerType.get_signless(1), 1)
-        total = None
+        wide, guard, total = ir.F32Type.get(), true(), None
         for argument, at in zip(
             block.arguments, [walked, *([walked[-1]] for _ in found.columns)], strict=False
         ):
-            element = ir.RankedTensorType(argument.type).element_type
-            given = [argument, true, arith.constant(element, 0.0)]
-            loaded = ir.Operation.create("fuse.load", [element], given, {"at": text_list(at)}).results[0]
-            widened = loaded if element == wide else arith.extf(wide, loaded)
-            total = widened if total is None else arith.mulf(total, widened)
+            loaded = widened(load(argument, ir.RankedTensorType(argument.type).element_type, at, guard), wide)
+            total = loaded if total is None else arith.mulf(total, loaded)
         rounded = arith.truncf(ir.RankedTensorType(type_).element_type, total)
-        attributes = {"at": text_list(walked), "mode": ir.StringAttr.get("set")}
-        stored = ir.Operation.create(
-            "fuse.store", [type_], [block.arguments[len(values)], rounded, true], attributes
-        )
-        ir.Operation.create("func.return", operands=[stored.results[0]])
+        func.ReturnOp([store(block.arguments[len(values)], rounded, walked, guard)])
     name = ir.StringAttr(kernel.attributes["sym_name"]).value
     program.functions[name] = kernel
     with ir.InsertionPoint(call), call.location:

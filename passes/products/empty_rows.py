@@ -11,13 +11,13 @@ or NaN.  So
 The last is 0 also where a value is NaN or infinite, of which eager mode has the product with 0.
 """
 
-import math
+from math import inf
 
-from ...compiler.ir.defining import defining_op
+from ...compiler.ir.defining import constant_number, defining_op, is_true
 from ...compiler.ir.dialects import fuse
 from ...compiler.ir.kernel import Kernel, over, string
 from ...compiler.mlir import arith, ir
-from ..kernels.expectations import erase_dead, made
+from ..kernels.expectations import erase_dead
 
 _EQUAL = 1
 
@@ -41,7 +41,7 @@ def _ask_maximum(op: ir.Operation) -> None:
     kind, asked, true = string(op.attributes["kind"]), op.operands[0], None
     if kind == "any":
         turned = defining_op(asked, arith.XOrIOp)
-        if turned is None or not _is(turned.operands[1], 1):
+        if turned is None or not is_true(turned.operands[1]):
             return
         asked, true = turned.operands
     compare = defining_op(asked, arith.CmpFOp) if kind in ("any", "all") else None
@@ -50,27 +50,14 @@ def _ask_maximum(op: ir.Operation) -> None:
     x, lowest = compare.operands
     tops = [use.owner.operation for use in x.uses if isinstance(use.owner, fuse.Reduce)]
     top = next((t for t in tops if string(t.attributes["kind"]) == "max" and {*over(t)} == {*over(op)}), None)
-    if top is None or not _is(lowest, -math.inf):
+    if top is None or constant_number(lowest) != -inf:
         return
-    predicate = compare.attributes["predicate"]
     with ir.InsertionPoint(op), op.location:
-        empty = ir.Operation.create(
-            "arith.cmpf", [op.results[0].type], [top.results[0], lowest], {"predicate": predicate}
-        ).results[0]
+        empty = arith.cmpf(_EQUAL, top.results[0], lowest)
         if true is not None:
-            empty = made("arith.xori", empty, true)
+            empty = arith.xori(empty, true)
     op.results[0].replace_all_uses_with(empty)
     erase_dead(op)
-
-
-def _is(value: ir.Value, number: float) -> bool:
-    constant = defining_op(value, arith.ConstantOp)
-    if constant is None:
-        return False
-    attribute = constant.attributes["value"]
-    if isinstance(attribute, ir.FloatAttr):
-        return bool(attribute.value == number)
-    return number == 1 and str(attribute) == "true"
 
 
 def _move(last: ir.Operation, place: int, factor: ir.Value, columns: set[str], kernel: Kernel) -> None:
@@ -80,7 +67,7 @@ def _move(last: ir.Operation, place: int, factor: ir.Value, columns: set[str], k
     if chosen is None or kernel.value_dims.get(chosen.operands[0], columns) & columns:
         return
     condition, *sides = chosen.operands
-    zero = next((n for n, side in enumerate(sides) if _is(side, 0.0)), None)
+    zero = next((n for n, side in enumerate(sides) if constant_number(side) == 0.0), None)
     if zero is None:
         return
     kept = sides[1 - zero]
@@ -95,13 +82,9 @@ def _move(last: ir.Operation, place: int, factor: ir.Value, columns: set[str], k
             ).results[0]
     last.operands[place] = inner
     with ir.InsertionPoint.after(last), last.location:
-        zeros = ir.Operation.create(
-            "arith.constant", [last.results[0].type], [],
-            {"value": ir.FloatAttr.get(last.results[0].type, 0.0)},
-        )  # fmt: skip
-        chosen_sums = [zeros.results[0], last.results[0]][:: 1 if zero == 0 else -1]
-        both = ir.Operation.create("arith.select", [last.results[0].type], [condition, *chosen_sums])
-    last.results[0].replace_all_uses_except(both.results[0], both)
+        zeros = arith.constant(last.results[0].type, 0.0)
+        both = arith.select(condition, *[zeros, last.results[0]][:: 1 if zero == 0 else -1])
+    last.results[0].replace_all_uses_except(both, both.owner.operation)
     erase_dead(chosen if rounding is None else rounding)
 
 

@@ -11,15 +11,15 @@ so that one fold has both.  In a row whose m is infinite, l is NaN and so is wha
 exp(x - m): as it is by exp(x - logsumexp), which subtracts equal infinities.
 """
 
-import math
 from collections.abc import Iterator
+from math import inf
 
-from ...compiler.ir.defining import defining_op
+from ...compiler.ir.defining import constant_number, defining_op
 from ...compiler.ir.dialects import fuse
 from ...compiler.ir.kernel import Kernel, over, string
-from ...compiler.mlir import arith, ir
-from ...compiler.mlir import math as mlir_math
-from ..kernels.expectations import erase_dead, made
+from ...compiler.mlir import arith, ir, math
+from ..base.new_ops import fold
+from ..kernels.expectations import erase_dead
 
 _EQUAL = 1
 
@@ -41,9 +41,8 @@ def subtract_infinite_maxima(func: ir.Operation) -> None:
         if not guarded:
             continue
         with ir.InsertionPoint.after(top), top.location:
-            power = ir.Operation.create("math.exp", [x.type], [made("arith.subf", x, top.results[0])])
-            attributes = {name: guarded[0].attributes[name] for name in ("kind", "over")}
-            total = ir.Operation.create("fuse.reduce", [x.type], [power.results[0]], attributes).results[0]
+            power = math.exp(arith.subf(x, top.results[0]))
+            total = fold("sum", power, over(guarded[0]))
         same = [known for known in _sums(x, top.results[0], columns) if known.results[0] != total]
         for known in same:
             known.results[0].replace_all_uses_with(total)
@@ -55,19 +54,14 @@ def subtract_infinite_maxima(func: ir.Operation) -> None:
 def _guarded(op: ir.Operation) -> ir.Operation | None:
     """The maximum m of a row, if an op gives m, or 0 where m is infinite."""
     top = defining_op(op.operands[2], fuse.Reduce) if op.name == "arith.select" else None
-    if top is None or string(top.attributes["kind"]) != "max" or _number(op.operands[1]) != 0.0:
+    if top is None or string(top.attributes["kind"]) != "max" or constant_number(op.operands[1]) != 0.0:
         return None
     compare = defining_op(op.operands[0], arith.CmpFOp)
     if compare is None or ir.IntegerAttr(compare.attributes["predicate"]).value != _EQUAL:
         return None
-    size = defining_op(compare.operands[0], mlir_math.AbsFOp)
+    size = defining_op(compare.operands[0], math.AbsFOp)
     infinite = size is not None and size.operands[0] == top.results[0]
-    return top if infinite and _number(compare.operands[1]) == math.inf else None
-
-
-def _number(value: ir.Value) -> float | None:
-    constant = defining_op(value, arith.ConstantOp)
-    return None if constant is None else ir.FloatAttr(constant.attributes["value"]).value
+    return top if infinite and constant_number(compare.operands[1]) == inf else None
 
 
 def _sums(x: ir.Value, c: ir.Value, columns: set[str]) -> Iterator[ir.Operation]:
@@ -94,11 +88,9 @@ def _open(known: ir.Operation, guard: ir.Operation, top: ir.Value, total: ir.Val
             for difference in _users(whole.results[0], "arith.subf"):
                 if list(difference.operands) == [x, whole.results[0]]:
                     with ir.InsertionPoint(difference), difference.location:
-                        logarithm = ir.Operation.create("math.log", [x.type], [total]).results[0]
-                        difference.operands[1] = made("arith.addf", top, logarithm)
+                        difference.operands[1] = arith.addf(top, math.log(total))
     with ir.InsertionPoint.after(known), known.location:
-        ends = ir.Operation.create("math.exp", [x.type], [top]).results[0]
-        kept = ir.Operation.create("arith.select", [x.type], [guard.operands[0], ends, total]).results[0]
+        kept = arith.select(guard.operands[0], math.exp(top), total)
     known.results[0].replace_all_uses_with(kept)
 
 

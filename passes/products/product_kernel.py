@@ -9,8 +9,10 @@ from ...compiler.index import Facts
 from ...compiler.ir.kernel import INDEX_CHECK, bounds_of, string
 from ...compiler.ir.storage import device_of
 from ...compiler.mlir import arith, func, ir
+from ...compiler.mlir import math as mlir_math
 from ..base.dots import multiplied, widened
 from ..base.kernels import dims_attribute, set_signature, text_list, type_symbols
+from ..base.new_ops import fold, index, load, number, store, true
 from ..base.program import Program
 
 #: Predicates of ``arith.cmpi``.
@@ -78,7 +80,7 @@ class _Body:
     looked_up: tuple[ir.Value, ...] = ()
 
     def __post_init__(self) -> None:
-        self.true = arith.constant(ir.IntegerType.get_signless(1), 1)
+        self.true = true()
         self.wide = ir.Type.parse(self.product.accumulator)
         self.floats = isinstance(self.wide, ir.FloatType)
 
@@ -96,13 +98,7 @@ class _Body:
         element = ir.RankedTensorType(product.result.type).element_type
         if element != self.wide:
             total = arith.truncf(element, total)  # as the call rounds, whatever reads the result
-        stored = ir.Operation.create(
-            "fuse.store",
-            [self.fresh.type],
-            [self.arguments[self.fresh], total, self.true],
-            {"at": text_list(product.at("result")), "mode": ir.StringAttr.get("set")},
-        ).results[0]
-        ir.Operation.create("func.return", operands=[stored])
+        func.ReturnOp([store(self.arguments[self.fresh], total, product.at("result"), self.true)])
         extents = {name: product.extents[d] for d, name in product.kernel_dims.items()}
         self.kernel.attributes["fuse.dims"] = dims_attribute(extents)
 
@@ -132,10 +128,9 @@ class _Body:
         product, wide = self.product, ir.IntegerType.get_signless(64)
         number, rows = (product.kernel_dims[d] for d in (product.segments, product.dims["left"][0]))
         _, end = self._segment(product.dims["left"][0])
-        counted = arith.extui(wide, arith.cmpi(_SLE, end, self._index(rows)))
-        sum_ = {"kind": ir.StringAttr.get("sum"), "over": text_list([number])}
-        segment = ir.Operation.create("fuse.reduce", [wide], [counted], sum_).results[0]
-        known = arith.cmpi(_SLT, segment, self._index(str(product.size("segments"))))
+        counted = arith.extui(wide, arith.cmpi(_SLE, end, index(rows)))
+        segment = fold("sum", counted, [number])
+        known = arith.cmpi(_SLT, segment, index(str(product.size("segments"))))
         self.looked_up = known, segment
         return self._looked_up("right")
 
@@ -154,7 +149,7 @@ class _Body:
     def _in_segment(self) -> list[ir.Value]:
         """Both factors, 0 outside of the segment of what is summed."""
         first, end = self._segment(self.product.dims["left"][1])
-        point = self._index(self.product.kernel_dims[self.product.dims["left"][1]])
+        point = index(self.product.kernel_dims[self.product.dims["left"][1]])
         inside = arith.andi(arith.cmpi(_SLE, first, point), arith.cmpi(_SLT, point, end))
         return [self._load(role, guard=inside) for role in ("left", "right")]
 
@@ -165,9 +160,9 @@ class _Body:
         product, wide = self.product, ir.IntegerType.get_signless(64)
         number, zero = product.kernel_dims[product.segments], arith.constant(wide, 0)
         end = arith.extsi(wide, self._load("ends"))
-        later = arith.cmpi(_SGT, self._index(number), zero)
+        later = arith.cmpi(_SGT, index(number), zero)
         first = arith.extsi(wide, self._load("ends", at=[f"{number} - 1"], guard=later))
-        inside = arith.cmpi(_SLE, end, self._index(str(product.extents[rows])))
+        inside = arith.cmpi(_SLE, end, index(str(product.extents[rows])))
         in_order = arith.andi(arith.cmpi(_SLE, zero, first), arith.cmpi(_SLE, first, end))
         message = "the ends of segments decrease, or pass the last row"
         said = {"message": ir.StringAttr.get(message), INDEX_CHECK: ir.UnitAttr.get()}
@@ -175,12 +170,6 @@ class _Body:
             "fuse.device_assert", operands=[arith.andi(in_order, inside), self.true], attributes=said
         )
         return first, end
-
-    def _index(self, expression: str) -> ir.Value:
-        wide = ir.IntegerType.get_signless(64)
-        return ir.Operation.create("fuse.index", [wide], [], {"expr": ir.StringAttr.get(expression)}).results[
-            0
-        ]
 
     def _load(
         self,
@@ -190,16 +179,13 @@ class _Body:
         indices: Sequence[ir.Value] = (),
     ) -> ir.Value:
         value = self.product.values[role]
-        type_ = ir.RankedTensorType(value.type)
-        number = ir.FloatAttr.get if isinstance(type_.element_type, ir.FloatType) else ir.IntegerAttr.get
-        zero = arith.constant(type_.element_type, number(type_.element_type, 0))
-        given = [self.arguments[value], self.true if guard is None else guard, zero, *indices]
-        where = {"at": text_list(self.product.at(role) if at is None else at)}
-        return ir.Operation.create("fuse.load", [type_.element_type], given, where).results[0]
+        element = ir.RankedTensorType(value.type).element_type
+        where = self.product.at(role) if at is None else at
+        return load(self.arguments[value], element, where, guard or self.true, indices)
 
     def _number(self, value: float) -> ir.Value:
         # Of integers, torch multiplies by the whole part of a number such as 1.5.
-        return arith.constant(self.wide, float(value) if self.floats else int(value))
+        return number(self.wide, value)
 
     def _scaled(self, value: ir.Value, factor: float) -> ir.Value:
         return value if factor == 1.0 else multiplied(value, self._number(factor))
@@ -210,11 +196,9 @@ class _Body:
     def _gelu(self, x: ir.Value) -> ir.Value:
         """``x / 2 * (1 + erf(x / sqrt(2)))``, or with ``tanh(sqrt(2 / pi) * (x + 0.044715 * x ** 3))``."""
         if self.gelu == "erf":
-            inner = ir.Operation.create(
-                "math.erf", [self.wide], [arith.mulf(x, self._number(math.sqrt(0.5)))]
-            ).results[0]
+            inner = mlir_math.erf(arith.mulf(x, self._number(math.sqrt(0.5))))
         else:
             cube = arith.mulf(arith.mulf(arith.mulf(x, x), x), self._number(0.044715))
             inner = arith.mulf(arith.addf(x, cube), self._number(math.sqrt(2 / math.pi)))
-            inner = ir.Operation.create("math.tanh", [self.wide], [inner]).results[0]
+            inner = mlir_math.tanh(inner)
         return arith.mulf(arith.mulf(x, self._number(0.5)), arith.addf(inner, self._number(1.0)))

@@ -13,14 +13,13 @@ exp(x - m) is NaN and exp(x - c) is 0 if s is finite, so that the sum is taken t
 there, what is divided by l is NaN.
 """
 
-import math
+from math import inf
 
 from ...compiler.ir.defining import defining_op
 from ...compiler.ir.dialects import fuse
 from ...compiler.ir.kernel import Kernel, over, string
-from ...compiler.mlir import arith, ir
-from ...compiler.mlir import math as mlir_math
-from ..kernels.expectations import factors_of, made
+from ...compiler.mlir import arith, ir, math
+from ..kernels.expectations import factors_of
 
 _EQUAL = 1
 
@@ -50,7 +49,7 @@ def subtract_maxima(func: ir.Operation) -> None:
         if others and (len(others) > 1 or sorted(signs) != [[], [1]]):
             continue
         with ir.InsertionPoint(power), power.location:
-            new = ir.Operation.create("math.exp", [x.type], [made("arith.subf", x, top)]).results[0]
+            new = math.exp(arith.subf(x, top))
         power.results[0].replace_all_uses_with(new)
         for op in [*sums, *([last] if others else [])]:
             _scale(op, top, c)
@@ -65,7 +64,7 @@ def _divide(kernel: Kernel, columns: set[str]) -> None:
         if difference is None:
             continue
         less = defining_op(difference.operands[0], arith.SubFOp)
-        log = defining_op(difference.operands[1], mlir_math.LogOp)
+        log = defining_op(difference.operands[1], math.LogOp)
         if less is None or log is None:
             continue
         x, c = less.operands
@@ -77,7 +76,7 @@ def _divide(kernel: Kernel, columns: set[str]) -> None:
         if not _is_total(log.operands[0], same.results[0], columns):
             continue  # the logarithm of a number below 0 is NaN, the quotient is not
         with ir.InsertionPoint(power), power.location:
-            quotient = made("arith.divf", same.results[0], log.operands[0])
+            quotient = arith.divf(same.results[0], log.operands[0])
         power.results[0].replace_all_uses_with(quotient)
         power.erase()
 
@@ -92,7 +91,7 @@ def _is_total(value: ir.Value, power: ir.Value, columns: set[str]) -> bool:
             found = True
         elif more is not None:
             pending += list(more.operands)
-        elif defining_op(term, mlir_math.ExpOp) is None:
+        elif defining_op(term, math.ExpOp) is None:
             return False
     return found
 
@@ -119,14 +118,9 @@ def _scale(total: ir.Operation, top: ir.Value, c: ir.Value) -> None:
     value = total.results[0]
     readers = [(use.owner.operation, use.operand_number) for use in value.uses]
     with ir.InsertionPoint.after(total), total.location:
-        factor = ir.Operation.create("math.exp", [value.type], [made("arith.subf", top, c)]).results[0]
-        lowest = arith.constant(value.type, -math.inf)
-        i1 = ir.IntegerType.get_signless(1)
-        predicate = {"predicate": ir.IntegerAttr.get(ir.IntegerType.get_signless(64), _EQUAL)}
-        empty = ir.Operation.create("arith.cmpf", [i1], [top, lowest], predicate).results[0]
-        none = made("arith.subf", c, c)
-        kept = ir.Operation.create("arith.select", [value.type], [empty, none, value]).results[0]
-        scaled = made("arith.mulf", kept, factor)
+        factor = math.exp(arith.subf(top, c))
+        empty = arith.cmpf(_EQUAL, top, arith.constant(value.type, -inf))
+        scaled = arith.mulf(arith.select(empty, arith.subf(c, c), value), factor)
     for reader, number in readers:
         reader.operands[number] = scaled
 

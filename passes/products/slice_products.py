@@ -14,6 +14,7 @@ from ...compiler.ir.kernel import Kernel, is_tiled, natural, string
 from ...compiler.mlir import ir
 from ..analysis_manager import Analyses, AnalysisManager
 from ..base.kernels import dimmed, dims_attribute, forget_tiling, kernel_body, rewrite_dims, text_list
+from ..base.new_ops import fold
 from ..base.program import Program
 from ..pass_base import AnalysisPass, Numerics, hardware_of
 from .cascades import move_along
@@ -114,10 +115,8 @@ def _slice(
         rewrite_dims(op, lambda e: e.subs({dim: point}), lambda names: names)
     for op in products:
         op.attributes["over"] = text_list([dim, inner])
-        attributes = {"kind": ir.StringAttr.get("sum"), "over": text_list([number])}
         with ir.InsertionPoint.after(op), op.location:
-            type_ = op.results[0].type
-            total = ir.Operation.create("fuse.reduce", [type_], [op.results[0]], attributes)
-        op.results[0].replace_all_uses_except(total.results[0], total)
+            total = fold("sum", op.results[0], [number])
+        op.results[0].replace_all_uses_except(total, total.owner.operation)
     kernel.func.attributes["fuse.dims"] = dims_attribute({**kernel.dims, **dims})
     forget_tiling(kernel.func)

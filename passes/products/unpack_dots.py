@@ -11,6 +11,7 @@ from ...compiler.ir.kernel import Kernel, is_tiled, string
 from ...compiler.mlir import arith, ir
 from ..analysis_manager import Analyses, AnalysisManager
 from ..base.kernels import dims_attribute, forget_tiling, kernel_body, text_list
+from ..base.new_ops import fold
 from ..base.program import Program
 from ..base.unrolling import unroll
 from ..kernels.simplify_dims import simplify_dims
@@ -119,8 +120,7 @@ def _scale_behind(op: ir.Operation, weights: PackedWeights) -> None:
             total = arith.mulf(product, weights.scale)
             first = total.owner.operation
         if weights.groups:
-            attributes = {"kind": ir.StringAttr.get("sum"), "over": text_list(weights.groups)}
-            summed = ir.Operation.create("fuse.reduce", [total.type], [total], attributes)
-            total, first = summed.results[0], first or summed
+            total = fold("sum", total, weights.groups)
+            first = first or total.owner.operation
     assert first is not None
     product.replace_all_uses_except(total, first)

@@ -18,9 +18,10 @@ from ...compiler.analysis.kernel.precision import IMPLICIT
 from ...compiler.base.dataclass import dataclass
 from ...compiler.cost.slots import FREE
 from ...compiler.ir.defining import defining_op
-from ...compiler.ir.kernel import REDUCTIONS, Kernel, argument_attributes, string
+from ...compiler.ir.kernel import REDUCTIONS, Kernel, argument_attributes, string, strings
 from ...compiler.mlir import arith, ir
 from ..base.kernels import result_types, set_signature
+from ..base.new_ops import load
 from ..base.program import Program
 from ..base.results import drop_results
 
@@ -111,16 +112,11 @@ def _read_stored(program: Program, func: ir.Operation, cut: Cut) -> None:
             stored.owner.operation if rounded is None else rounded.operands[0].owner.operation,
         )
         with ir.InsertionPoint(made), store.location:
-            true = _constant(ir.BoolAttr.get(True))
-            zero = _constant(_zero(element))
-            loaded = ir.Operation.create(
-                "fuse.load", [element], [tensor, true, zero], {"at": store.attributes["at"]}
-            ).result
+            loaded = load(tensor, element, strings(store.attributes["at"]))
             _replace_uses(stored, loaded, store)
             if rounded is not None:
                 exact = rounded.operands[0]
-                wide = ir.Operation.create("arith.extf", [exact.type], [loaded]).result
-                _replace_uses(exact, wide, rounded)
+                _replace_uses(exact, arith.extf(exact.type, loaded), rounded)
     set_signature(func, result_types(func), attributes)
 
 
@@ -132,20 +128,8 @@ def _rounding(store: ir.Operation) -> ir.Operation | None:
     return rounded if rounded is not None and IMPLICIT in rounded.attributes else None
 
 
-def _constant(value: ir.Attribute) -> ir.Value:
-    return ir.Operation.create("arith.constant", [value.type], attributes={"value": value}).result
-
-
 def _replace_uses(old: ir.Value, new: ir.Value, but: ir.Operation) -> None:
     """Gives the uses of ``old`` to ``new``, but for that of one op."""
     for use in list(old.uses):
         if use.owner.operation != but:
             use.owner.operation.operands[use.operand_number] = new
-
-
-def _zero(element: ir.Type) -> ir.Attribute:
-    return (
-        ir.FloatAttr.get(element, 0.0)
-        if isinstance(element, ir.FloatType)
-        else ir.IntegerAttr.get(element, 0)
-    )

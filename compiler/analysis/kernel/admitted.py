@@ -13,7 +13,7 @@ from dataclasses import field, replace
 
 from ...base.dataclass import dataclass
 from ...index import Expr
-from ...ir.defining import defining_op
+from ...ir.defining import constant_number, defining_op
 from ...ir.dialects import fuse
 from ...mlir import arith, ir
 from ...mlir import math as mlir_math
@@ -72,7 +72,7 @@ def nonzero(value: ir.Value) -> Admitted:
         return NOTHING_MASKED if shifted is None else replace(admitted(shifted), divided=True)
     if not isinstance(op, arith.SelectOp):
         return NOTHING_MASKED
-    zeros = [_number(v) == 0 for v in list(op.operands)[1:]]
+    zeros = [constant_number(v) == 0 for v in list(op.operands)[1:]]
     if zeros[0] == zeros[1]:
         return NOTHING_MASKED
     mask = _Masks()
@@ -93,7 +93,7 @@ def _guarded(value: ir.Value) -> Admitted:
     load = defining_op(value, fuse.Load)
     if load is None:
         return nonzero(value)
-    zero, mask = _number(load.operands[2]) == 0, _Masks()
+    zero, mask = constant_number(load.operands[2]) == 0, _Masks()
     bounds, whole = bounds_where(load.operands[1], True, mask.numbers)
     return Admitted(tuple(bounds), (), whole, numbers=mask.numbers) if zero else NOTHING_MASKED
 
@@ -107,7 +107,7 @@ def _unshifted(value: ir.Value) -> ir.Value | None:
         less, scaled = defining_op(value, arith.SubFOp), defining_op(value, arith.MulFOp)
         if less is not None:
             found = value = less.operands[0]
-        elif scaled is not None and (_number(scaled.operands[1]) or 0) > 0:
+        elif scaled is not None and (constant_number(scaled.operands[1]) or 0) > 0:
             value = scaled.operands[0]
         else:
             return found
@@ -142,7 +142,7 @@ class _Masks:
         filler.
         """
         op = defining_op(value, arith.SelectOp)
-        fillers = [] if op is None else [_number(v) for v in list(op.operands)[1:]]
+        fillers = [] if op is None else [constant_number(v) for v in list(op.operands)[1:]]
         lowest = [n is not None and (n == _FILLERS[0] or -math.inf < n <= _FILLERS[1]) for n in fillers]
         if op is None or lowest.count(True) != 1 or not _is_score(op.operands[2 if lowest[0] else 1]):
             return False
@@ -169,7 +169,7 @@ class _Masks:
         elif isinstance(op, (arith.ExtFOp, arith.TruncFOp)):
             self.read(op.operands[0])
         elif isinstance(op, arith.SelectOp):
-            masked = [_number(v) == -math.inf for v in list(op.operands)[1:]]
+            masked = [constant_number(v) == -math.inf for v in list(op.operands)[1:]]
             if masked[0] != masked[1] and op not in self.seen:
                 self.seen.add(op)
                 kept = 2 if masked[0] else 1
@@ -189,15 +189,8 @@ def _is_score(value: ir.Value) -> bool:
         if op in seen or isinstance(op, fuse.Dot):
             continue
         seen.add(op)
-        number = _number(op.results[0]) if str(op.results[0].type)[0] in "bf" else None
+        number = constant_number(op.results[0]) if str(op.results[0].type)[0] in "bf" else None
         if number is not None and math.isinf(number):
             return False
         pending += op.operands
     return True
-
-
-def _number(value: ir.Value) -> float | None:
-    """The constant that a value is, of floats or of whole numbers."""
-    constant = defining_op(value, arith.ConstantOp)
-    number = None if constant is None else constant.attributes["value"]
-    return number.value if isinstance(number, (ir.FloatAttr, ir.IntegerAttr)) else None

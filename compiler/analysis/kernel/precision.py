@@ -12,6 +12,7 @@ the mark ``fuse.coarse``: its error need not be smaller than beside the rounding
 """
 
 from ...ir.contractions import PRODUCTS
+from ...ir.defining import constant_number
 from ...mlir import arith, ir, math
 
 #: The attribute of an ``arith.truncf`` to 16 bits that no cast of the program's asks for: eager rounds there
@@ -113,9 +114,7 @@ def _adds_ordinary(user: ir.Operation) -> bool:
 
 def _constants(user: ir.Operation) -> list[float]:
     """The float constants among an op's operands."""
-    made = [v.owner for v in user.operands if not isinstance(v.owner, ir.Block)]
-    values = [op.attributes["value"] for op in made if isinstance(op, arith.ConstantOp)]
-    return [ir.FloatAttr(value).value for value in values if isinstance(value, ir.FloatAttr)]
+    return [number for v in user.operands if (number := constant_number(v)) is not None]
 
 
 def _bytes_only(user: ir.Operation) -> bool:
