@@ -30,10 +30,10 @@ def negated(condition: ir.Value) -> ir.Value:
     return arith.xori(condition, number(condition.type, 1))
 
 
-def index(expression: str) -> ir.Value:
+def index(expression: object) -> ir.Value:
     """An index expression as a number of i64."""
-    type_ = ir.IntegerType.get_signless(_I64)
-    return ir.Operation.create("fuse.index", [type_], [], {"expr": ir.StringAttr.get(expression)}).results[0]
+    types, attributes = [ir.IntegerType.get_signless(_I64)], {"expr": ir.StringAttr.get(str(expression))}
+    return ir.Operation.create("fuse.index", types, [], attributes).results[0]
 
 
 def load(

@@ -20,8 +20,8 @@ Slice i has folded its own n points.  Over all slices:
   has the sums ``o_i = sum exp(x - m_i) * w``.  The whole's are ``sum o_i * f_i``.
 """
 
-import math
 from collections.abc import Sequence
+from math import inf
 
 from ...compiler.analysis.tiling.slicing import Slicing
 from ...compiler.base.dataclass import dataclass
@@ -29,9 +29,13 @@ from ...compiler.index import Expr, const, sym
 from ...compiler.ir.contractions import PRODUCTS
 from ...compiler.ir.kernel import string
 from ...compiler.ir.reductions import REDUCTION_OPS, identity_of
-from ...compiler.mlir import ir
+from ...compiler.mlir import arith, ir, math
 from ..base.kernels import text_list
+from ..base.new_ops import fold, index, number
 from .slice_kernels import KernelPart
+
+#: Predicates of ``arith.cmpf``: equal, greater.
+_OEQ, _OGT = 1, 2
 
 
 @dataclass(frozen=True)
@@ -63,7 +67,7 @@ class Combining:
         found: list[ir.Value] = []
         for op in self.slicing.reductions:
             mine = pieces[len(found) : len(found) + len(op.results)]
-            with op.location:
+            with ir.InsertionPoint(self.part.block), op.location:
                 found += self._combined(op, mine)
         return found
 
@@ -74,10 +78,7 @@ class Combining:
             case "fuse.dot":
                 return [self._fold("sum", pieces[0])]
             case "fuse.argreduce":
-                types, kind = [v.type for v in pieces], op.attributes["kind"]
-                return list(
-                    self.part.create("fuse.argreduce", types, pieces, kind=kind, over=self._over).results
-                )
+                return self._folded(op.name, pieces, kind=op.attributes["kind"])
             case "fuse.welford":
                 if self.slicing.exact:
                     return self._welford(mean=pieces[0], squares=pieces[1])
@@ -94,84 +95,69 @@ class Combining:
                 return self._expectation(signs, pieces[0], softmaxes)
         raise AssertionError(f"{op.name} is not split")
 
-    @property
-    def _over(self) -> ir.ArrayAttr:
-        return text_list([self.slice_dim])
-
     def _fold(self, kind: str, value: ir.Value) -> ir.Value:
-        attributes = {"kind": ir.StringAttr.get(kind), "over": self._over}
-        return self.part.create("fuse.reduce", [value.type], [value], **attributes).results[0]
+        return fold(kind, value, [self.slice_dim])
+
+    def _folded(self, name: str, pieces: Sequence[ir.Value], **attributes: ir.Attribute) -> list[ir.Value]:
+        """The two results of another reduction of the slices."""
+        types = [pieces[0].type, pieces[-1].type]
+        over = text_list([self.slice_dim])
+        return list(ir.Operation.create(name, types, list(pieces), {**attributes, "over": over}).results)
 
     def _welford(self, mean: ir.Value, squares: ir.Value) -> list[ir.Value]:
-        part, element = self.part, mean.type
-        center, spread = part.create("fuse.welford", [element, element], [mean], over=self._over).results
-        points = self._number(self.slicing.length * self.rows, element)
-        between = part.float_op("arith.mulf", spread, points)
-        return [center, part.float_op("arith.addf", self._fold("sum", squares), between)]
+        center, spread = self._folded("fuse.welford", [mean])
+        between = arith.mulf(spread, self._number(self.slicing.length * self.rows, mean.type))
+        return [center, arith.addf(self._fold("sum", squares), between)]
 
     def _unequal_welford(self, mean: ir.Value, squares: ir.Value) -> list[ir.Value]:
-        part, element = self.part, mean.type
-        i1, zero = ir.IntegerType.get_signless(1), part.constant(ir.FloatAttr.get(element, 0.0))
-        points = self._points(element)
-        center, between = part.create(
-            "fuse.welford", [element, element], [mean, points], over=self._over
-        ).results
-        greater = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), 2)
-        some = part.create("arith.cmpf", [i1], [points, zero], predicate=greater).results[0]
-        within = part.create("arith.select", [element], [some, squares, zero]).results[0]
-        return [center, part.float_op("arith.addf", self._fold("sum", within), between)]
+        zero, points = arith.constant(mean.type, 0.0), self._points(mean.type)
+        center, between = self._folded("fuse.welford", [mean, points])
+        within = arith.select(arith.cmpf(_OGT, points, zero), squares, zero)
+        return [center, arith.addf(self._fold("sum", within), between)]
 
     def _points(self, element: ir.Type) -> ir.Value:
         """How many points each slice has: as many as are left, but at least none and at most ``length``."""
-        part, length = self.part, self.slicing.length
-        left = part.index(self.extent - sym(self.slice_dim) * length)
-        for name, bound in (("arith.minsi", part.index(length)), ("arith.maxsi", part.index(const(0)))):
-            left = part.create(name, [left.type], [left, bound]).results[0]
-        count = part.create("arith.sitofp", [element], [left]).results[0]
-        return part.float_op("arith.mulf", count, self._number(self.rows, element))
+        left = index(self.extent - sym(self.slice_dim) * self.slicing.length)
+        most, least = index(self.slicing.length), index(const(0))
+        count = arith.sitofp(element, arith.maxsi(arith.minsi(left, most), least))
+        return arith.mulf(count, self._number(self.rows, element))
 
     def _softmax(self, slice_top: ir.Value, slice_total: ir.Value) -> _Softmax:
-        part, element = self.part, slice_top.type
         top = self._fold("max", slice_top)
         # A slice of nothing but minus infinities has the sum NaN; beside other slices it adds nothing.
-        lowest, zero = (part.constant(ir.FloatAttr.get(element, value)) for value in (-math.inf, 0.0))
-        equal = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), 1)
-        i1 = ir.IntegerType.get_signless(1)
-        empty = part.create("arith.cmpf", [i1], [slice_top, lowest], predicate=equal).results[0]
-        kept = part.create("arith.select", [element], [empty, zero, slice_total]).results[0]
-        below = part.float_op("arith.subf", slice_top, top)
-        factor = part.float_op("math.exp", below)
-        total = self._fold("sum", part.float_op("arith.mulf", kept, factor))
+        lowest, zero = (arith.constant(slice_top.type, value) for value in (-inf, 0.0))
+        empty = arith.cmpf(_OEQ, slice_top, lowest)
+        kept = arith.select(empty, zero, slice_total)
+        below = arith.subf(slice_top, top)
+        factor = math.exp(below)
+        total = self._fold("sum", arith.mulf(kept, factor))
         return _Softmax(top, total, empty, kept, below, factor)
 
     def _weighted(self, sums: ir.Value, whole: _Softmax) -> ir.Value:
         """Sums of what exponentials multiply.  Those of an empty slice are NaN, and add nothing beside other
         slices; those of a row of empty slices are NaN.
         """
-        part, element = self.part, sums.type
-        zero = part.constant(ir.FloatAttr.get(element, 0.0))
-        kept = part.create("arith.select", [element], [whole.empty, zero, sums]).results[0]
-        return self._fold("sum", part.float_op("arith.mulf", kept, whole.factor))
+        kept = arith.select(whole.empty, arith.constant(sums.type, 0.0), sums)
+        return self._fold("sum", arith.mulf(kept, whole.factor))
 
     def _expectation(
         self, signs: list[int], value: ir.Value, softmaxes: Sequence[tuple[ir.Value, ir.Value]]
     ) -> list[ir.Value]:
         """``softmaxes``: the maximum and the sum of each, of a slice.  The first has the weights."""
-        part = self.part
         wholes = [self._softmax(slice_top=top, slice_total=total) for top, total in softmaxes]
         weights = wholes[0]
-        counted = part.float_op("arith.mulf", value, weights.factor)
-        scaled = part.float_op("arith.mulf", weights.slice_total, weights.factor)
+        counted = arith.mulf(value, weights.factor)
+        scaled = arith.mulf(weights.slice_total, weights.factor)
         for sign, whole in zip(signs, wholes, strict=True):
             if sign:
-                moved = part.float_op("arith.mulf", whole.below, scaled)
-                counted = part.float_op("arith.addf" if sign > 0 else "arith.subf", counted, moved)
+                moved = arith.mulf(whole.below, scaled)
+                counted = (arith.addf if sign > 0 else arith.subf)(counted, moved)
         return [self._fold("sum", counted), *(v for whole in wholes for v in (whole.top, whole.total))]
 
     def _number(self, e: Expr, element: ir.Type) -> ir.Value:
         if e.constant is not None:
-            return self.part.constant(ir.FloatAttr.get(element, float(e.constant)))
-        return self.part.create("arith.sitofp", [element], [self.part.index(e)]).results[0]
+            return number(element, e.constant)
+        return arith.sitofp(element, index(e))
 
 
 def neutrals(op: ir.Operation) -> list[ir.Attribute]:

@@ -11,11 +11,12 @@ from functools import cached_property
 from ...compiler.base.dataclass import dataclass
 from ...compiler.index import Expr
 from ...compiler.ir.dialects import fuse
-from ...compiler.ir.kernel import Kernel, argument_attributes, natural, over
+from ...compiler.ir.kernel import Kernel, argument_attributes, natural, over, strings
 from ...compiler.ir.layout import TensorSpec
 from ...compiler.mlir import func, ir
-from ..base.kernels import dims_attribute, text_list
+from ..base.kernels import dims_attribute
 from ..base.names import nodes_of, without
+from ..base.new_ops import load, store
 from ..base.program import Program
 
 
@@ -124,28 +125,6 @@ class KernelPart:
         self.dims: set[str] = set()
         self.runs: list[ir.Operation] = []  #: ops of the original, whole or in part
 
-    # --- single ops ---------------------------------------------------------------------------------------
-    def create(
-        self, name: str, types: Sequence[ir.Type], operands: Sequence[ir.Value], **attributes: ir.Attribute
-    ) -> ir.Operation:
-        """An op at the end of the body."""
-        return ir.Operation.create(
-            name, list(types), list(operands), attributes, ip=ir.InsertionPoint(self.block)
-        )
-
-    def constant(self, attribute: ir.Attribute) -> ir.Value:
-        """A scalar constant."""
-        return self.create("arith.constant", [attribute.type], [], value=attribute).results[0]
-
-    def float_op(self, name: str, *values: ir.Value) -> ir.Value:
-        """The result of an op on floats of one type."""
-        return self.create(name, [values[0].type], values).results[0]
-
-    def index(self, e: Expr) -> ir.Value:
-        """An index expression as an i64."""
-        i64 = ir.IntegerType.get_signless(64)
-        return self.create("fuse.index", [i64], [], expr=ir.StringAttr.get(str(e))).results[0]
-
     # --- ops of the original ------------------------------------------------------------------------------
     def copy(self, op: ir.Operation) -> ir.Operation:
         """A copy of an op of the original on the values of this part."""
@@ -165,36 +144,23 @@ class KernelPart:
 
     def load_stored(self, store: ir.Operation) -> None:
         """Reads what an op of an earlier part stores, in place of the value it had there."""
-        value = store.operands[1]
-        true = self.constant(ir.BoolAttr.get(True))
-        operands = [self.values[store.operands[0]], true, self.constant(_zero(value.type))]
+        tensor, value = self.values[store.operands[0]], store.operands[1]
         self.dims |= self.original.kernel.op_dims[store]
-        with store.location:
-            op = self.create("fuse.load", [value.type], operands, at=store.attributes["at"])
-        self.values[value] = op.results[0]
+        with ir.InsertionPoint(self.block), store.location:
+            self.values[value] = load(tensor, value.type, strings(store.attributes["at"]))
 
     # --- buffers ------------------------------------------------------------------------------------------
     def store(self, buffer: SliceBuffer, value: ir.Value) -> None:
         """Stores a value into a buffer at its dims."""
-        destination = self.buffer_argument[buffer]
-        true = self.constant(ir.BoolAttr.get(True))
-        op = self.create(
-            "fuse.store",
-            [destination.type],
-            [destination, value, true],
-            at=text_list(buffer.at),
-            mode=ir.StringAttr.get("set"),
-        )
         self.dims |= set(buffer.at)
-        self._result(buffer, op.results[0])
+        with ir.InsertionPoint(self.block):
+            self._result(buffer, store(self.buffer_argument[buffer], value, buffer.at))
 
     def load(self, buffer: SliceBuffer) -> ir.Value:
         """Loads from a buffer at its dims."""
-        element = ir.Type.parse(buffer.spec.element)
-        true = self.constant(ir.BoolAttr.get(True))
-        operands = [self.buffer_argument[buffer], true, self.constant(_zero(element))]
         self.dims |= set(buffer.at)
-        return self.create("fuse.load", [element], operands, at=text_list(buffer.at)).results[0]
+        with ir.InsertionPoint(self.block):
+            return load(self.buffer_argument[buffer], ir.Type.parse(buffer.spec.element), buffer.at)
 
     # --- the end ------------------------------------------------------------------------------------------
     def _result(self, target: SliceBuffer | int, value: ir.Value) -> None:
@@ -203,7 +169,8 @@ class KernelPart:
     def finish(self, extents: dict[str, Expr]) -> None:
         """Return, signature, attributes, and the call in @main.  ``extents``: of all dims that there are."""
         original = self.original
-        self.create("func.return", [], [r.value for r in self.results])
+        with ir.InsertionPoint(self.block):
+            func.ReturnOp([r.value for r in self.results])
         inputs, results = [a.type for a in self.block.arguments], [r.value.type for r in self.results]
         attributes = self.func.attributes
         attributes["function_type"] = ir.TypeAttr.get(ir.FunctionType.get(inputs, results))
@@ -229,8 +196,3 @@ class KernelPart:
         if isinstance(target, SliceBuffer):
             return ir.BlockArgument(self.buffer_argument[target]).arg_number
         return self.numbers.index(target)
-
-
-def _zero(type_: ir.Type) -> ir.Attribute:
-    """What a load whose guard always holds says of elements that it leaves out."""
-    return ir.FloatAttr.get(type_, 0.0) if isinstance(type_, ir.FloatType) else ir.IntegerAttr.get(type_, 0)

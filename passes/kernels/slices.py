@@ -16,12 +16,14 @@ from ...compiler.ir.kernel import Kernel, natural
 from ...compiler.ir.layout import TensorSpec
 from ...compiler.mlir import arith, ir
 from ..base.kernels import kernel_body, rewrite_dims, text_list
-from ..base.new_ops import negated
+from ..base.new_ops import index, negated
 from ..base.program import Program
 from .slice_combining import Combining, neutrals
 from .slice_kernels import KernelPart, Original, SliceBuffer
 from .slice_sides import Sides
 
+#: "Less" of ``arith.cmpi``.
+_SLT = 2
 #: Which operand of an op is its guard.
 _GUARDED = {"fuse.load": 1, "fuse.store": 2, "fuse.device_assert": 1}
 
@@ -193,10 +195,8 @@ class _Split:
 
     def _inside(self, part: KernelPart, point: Expr) -> ir.Value:
         """Whether a point of the last slice is one of the dim that is cut."""
-        position, extent = part.index(point), part.index(self.original.kernel.dims[self.slicing.dim])
-        less = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), 2)
-        i1 = ir.IntegerType.get_signless(1)
-        return part.create("arith.cmpi", [i1], [position, extent], predicate=less).results[0]
+        with ir.InsertionPoint(part.block):
+            return arith.cmpi(_SLT, index(point), index(self.original.kernel.dims[self.slicing.dim]))
 
     # --- the combination ----------------------------------------------------------------------------------
     def _combine(self, part: KernelPart, workspaces: Sequence[SliceBuffer]) -> list[ir.Value]:

@@ -130,7 +130,7 @@ class _Body:
         _, end = self._segment(product.dims["left"][0])
         counted = arith.extui(wide, arith.cmpi(_SLE, end, index(rows)))
         segment = fold("sum", counted, [number])
-        known = arith.cmpi(_SLT, segment, index(str(product.size("segments"))))
+        known = arith.cmpi(_SLT, segment, index(product.size("segments")))
         self.looked_up = known, segment
         return self._looked_up("right")
 
@@ -162,7 +162,7 @@ class _Body:
         end = arith.extsi(wide, self._load("ends"))
         later = arith.cmpi(_SGT, index(number), zero)
         first = arith.extsi(wide, self._load("ends", at=[f"{number} - 1"], guard=later))
-        inside = arith.cmpi(_SLE, end, index(str(product.extents[rows])))
+        inside = arith.cmpi(_SLE, end, index(product.extents[rows]))
         in_order = arith.andi(arith.cmpi(_SLE, zero, first), arith.cmpi(_SLE, first, end))
         message = "the ends of segments decrease, or pass the last row"
         said = {"message": ir.StringAttr.get(message), INDEX_CHECK: ir.UnitAttr.get()}
