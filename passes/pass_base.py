@@ -3,11 +3,13 @@ name.
 """
 
 from dataclasses import dataclass  # so that users may derive passes with it
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 from ..compiler.base.remarks import Remarks
 from ..compiler.cost.devices import hardware_named
 from ..compiler.cost.hardware import Hardware
+from ..compiler.ir.kernel import string
+from ..compiler.ir.storage import callee_name
 from ..compiler.mlir import ir
 from .analysis_manager import Analyses, AnalysisManager
 
@@ -61,6 +63,15 @@ class PassError(Exception):
     def __init__(self, message: str, location: ir.Location | None = None) -> None:
         super().__init__(message)
         self.location = location
+
+
+def remark_on(
+    op: ir.Operation, remarks: Remarks, pass_name: str, kind: str, rule: str, message: str, **numbers: Any
+) -> None:
+    """Adds a remark on a function, or on a call of one: with its name, at its place in the user's program."""
+    name = callee_name(op) if op.name == "func.call" else string(op.attributes["sym_name"])
+    places = (str(op.location),)
+    remarks.add(pass_name, kind, rule, message, ops=(name,), locations=places, **numbers)
 
 
 def hardware_of(name: str, p: Pass, module: ir.Module) -> Hardware:

@@ -9,6 +9,7 @@ from ...compiler.index import parse
 from ...compiler.ir.dialects import fuse
 from ...compiler.ir.kernel import Kernel, over, string, strings
 from ...compiler.mlir import ir
+from ..pass_base import remark_on
 from .dots import added
 from .kernels import copy_at, dims_attribute, forget_tiling, kernel_body, text_list
 from .new_ops import number
@@ -47,7 +48,7 @@ def unrolled(program: Program, kernel: Kernel, dim: str, name: str, remarks: Rem
     program.clean(func)
     called = string(func.attributes["sym_name"])
     message = f"@{called} computes {points} points of {dim} beside each other"
-    remarks.add(name, "passed", "unrolled", message, ops=(called,), locations=(str(func.location),))
+    remark_on(func, remarks, name, "passed", "unrolled", message)
 
 
 def unroll(kernel: Kernel, dim: str, points: int) -> None:

@@ -11,7 +11,7 @@ from ...compiler.ir.kernel import kernel_ties, string
 from ...compiler.mlir import ir
 from ..analysis_manager import Analyses, AnalysisManager
 from ..base.program import Program
-from ..pass_base import AnalysisPass
+from ..pass_base import AnalysisPass, remark_on
 from .sharing import Sharing
 
 
@@ -58,11 +58,8 @@ class DeduplicateResults(AnalysisPass):
                 continue
             for number in free:
                 call.results[number].replace_all_uses_with(call.results[first])
-            name = string(kernel.attributes["sym_name"])
-            remarks.add(
-                self.name, "passed", "one-place", "what it writes to several places is read from one",
-                ops=(name,), locations=(str(call.location),), results=len(free) + 1,
-            )  # fmt: skip
+            message = "what it writes to several places is read from one"
+            remark_on(call, remarks, self.name, "passed", "one-place", message, results=len(free) + 1)
 
 
 def _equal_results(kernel: ir.Operation) -> list[list[int]]:

@@ -9,13 +9,13 @@ from ...compiler.base.remarks import Remarks
 from ...compiler.index import Expr, const, sym
 from ...compiler.ir.defining import defining_op, is_true
 from ...compiler.ir.dialects import fuse
-from ...compiler.ir.kernel import kernel_dims, kernel_ties, named_sizes, string
+from ...compiler.ir.kernel import kernel_dims, kernel_ties, named_sizes
 from ...compiler.ir.views import root_of, users_of
 from ...compiler.mlir import func, ir
 from ..analysis_manager import Analyses, AnalysisManager
 from ..base.kernels import dims_attribute, forget_tiling, kernel_body, rewrite_dims, set_signature
 from ..base.program import Program
-from ..pass_base import AnalysisPass, Count
+from ..pass_base import AnalysisPass, Count, remark_on
 
 
 @dataclass(frozen=True)
@@ -69,10 +69,8 @@ class StorePieces(AnalysisPass):
             kernel = program.callee(call)
             program.clean(kernel)
             stores = sum(isinstance(op, fuse.Store) for op in kernel_body(kernel))
-            remarks.add(
-                self.name, "passed", "stored", "each piece is stored where it lies in their concatenation",
-                ops=(string(kernel.attributes["sym_name"]),), locations=(str(call.location),), pieces=stores,
-            )  # fmt: skip
+            message = "each piece is stored where it lies in their concatenation"
+            remark_on(call, remarks, self.name, "passed", "stored", message, pieces=stores)
         if chains:
             program.erase_unused()
 

@@ -14,7 +14,7 @@ from ...compiler.mlir import ir
 from ..analysis_manager import Analyses, AnalysisManager
 from ..base.kernels import kernel_body
 from ..base.program import Program
-from ..pass_base import AnalysisPass, hardware_of
+from ..pass_base import AnalysisPass, hardware_of, remark_on
 from .slice_kernels import KernelPart, Original
 
 #: Rows and columns from which on the tensor cores of Hopper multiply without waiting for each product.
@@ -72,10 +72,8 @@ class CheckApart(AnalysisPass):
             name = string(own.attributes["sym_name"])
             _check_apart(program, call, Kernel.of(own), known)
             program.clean(own)
-            remarks.add(
-                self.name, "passed", "apart", f"@{name} multiplies, and another kernel asserts",
-                ops=(name,), locations=(str(own.location),),
-            )  # fmt: skip
+            message = f"@{name} multiplies, and another kernel asserts"
+            remark_on(own, remarks, self.name, "passed", "apart", message)
 
 
 def _multiplies_blocks(shape: KernelShape) -> bool:

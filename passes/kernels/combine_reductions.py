@@ -49,7 +49,7 @@ from ...compiler.ir.defining import constant_number, defining_op
 from ...compiler.ir.dialects import fuse
 from ...compiler.ir.kernel import Kernel, is_kernel, is_tiled, kernel_dims, string, strings
 from ...compiler.mlir import arith, ir, math
-from ..pass_base import Numerics, Pass
+from ..pass_base import Numerics, Pass, remark_on
 from .expectations import combine_expectation
 
 
@@ -75,15 +75,8 @@ class CombineReductions(Pass):
                 if rule is None and combine_expectation(reduction, partial(Kernel.of, func)):
                     rule = "online-expectation"
                 if rule is not None:
-                    name = string(func.attributes["sym_name"])
-                    remarks.add(
-                        self.name,
-                        "passed",
-                        rule,
-                        f"two reductions of @{name} take one read",
-                        ops=(name,),
-                        locations=(str(func.location),),
-                    )
+                    message = f"two reductions of @{string(func.attributes['sym_name'])} take one read"
+                    remark_on(func, remarks, self.name, "passed", rule, message)
 
 
 def sums_of(block: ir.Block) -> list[ir.Operation]:

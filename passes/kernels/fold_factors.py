@@ -15,7 +15,7 @@ from ...compiler.mlir import arith, ir, math
 from ..analysis_manager import Analyses, AnalysisManager
 from ..base.kernels import kernel_body
 from ..base.program import Program
-from ..pass_base import AnalysisPass, Numerics
+from ..pass_base import AnalysisPass, Numerics, remark_on
 
 #: exp(x) = 2**(x * _LOG2_E).
 _LOG2_E = log2(e)
@@ -76,10 +76,7 @@ class FoldFactors(AnalysisPass):
                 program.clean(func)
                 name = string(func.attributes["sym_name"])
                 message = f"@{name} multiplies by fewer constants for each row and column"
-                remarks.add(
-                    self.name, "passed", "folded", message, ops=(name,), locations=(str(func.location),),
-                    factors=count,
-                )  # fmt: skip
+                remark_on(func, remarks, self.name, "passed", "folded", message, factors=count)
 
 
 def _folded(func: ir.Operation) -> Iterator[ir.Operation]:

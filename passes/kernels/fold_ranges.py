@@ -16,7 +16,7 @@ from ..analysis_manager import Analyses, AnalysisManager
 from ..base.kernels import adding_dims, keep_dims, kernel_body, text_list
 from ..base.new_ops import made, number
 from ..base.program import Program
-from ..pass_base import AnalysisPass
+from ..pass_base import AnalysisPass, remark_on
 from .float_ranges import FloatRanges
 
 #: Least and greatest value; None where there is no bound.
@@ -82,11 +82,9 @@ def fold(func: ir.Operation, program: Program, pass_name: str, remarks: Remarks)
     if comparisons or indices or converted:
         _drop_asserts(func)
         program.clean(func)
-        name = string(func.attributes["sym_name"])
-        remarks.add(
-            pass_name, "passed", "folded", f"@{name} computes less of its indices", ops=(name,),
-            locations=(str(func.location),), comparisons=comparisons, indices=indices, converted=converted,
-        )  # fmt: skip
+        message = f"@{string(func.attributes['sym_name'])} computes less of its indices"
+        numbers = {"comparisons": comparisons, "indices": indices, "converted": converted}
+        remark_on(func, remarks, pass_name, "passed", "folded", message, **numbers)
 
 
 @dataclass

@@ -13,7 +13,7 @@ from ..analysis_manager import Analyses, AnalysisManager
 from ..base.dots import widened
 from ..base.kernels import WITHOUT_DIMS, kernel_body
 from ..base.program import Program
-from ..pass_base import AnalysisPass, Numerics
+from ..pass_base import AnalysisPass, Numerics, remark_on
 
 
 @dataclass(frozen=True)
@@ -67,11 +67,8 @@ class KeepFloat32(AnalysisPass):
 
 
 def _say(remarks: Remarks, func: ir.Operation, kind: str, rule: str, count: int, what: str) -> None:
-    name = string(func.attributes["sym_name"])
-    message = f"@{name} keeps {what}"
-    remarks.add(
-        KeepFloat32.name, kind, rule, message, ops=(name,), locations=(str(func.location),), roundings=count
-    )
+    message = f"@{string(func.attributes['sym_name'])} keeps {what}"
+    remark_on(func, remarks, KeepFloat32.name, kind, rule, message, roundings=count)
 
 
 def widen(func: ir.Operation) -> int:

@@ -14,7 +14,7 @@ from ...compiler.mlir import arith, ir
 from ..base.kernels import kernel_body, text_list
 from ..base.new_ops import true
 from ..base.program import Program
-from ..pass_base import Pass
+from ..pass_base import Pass, remark_on
 from .conditions import comparison, negates
 
 #: ``predicate`` of the signed comparisons of arith.cmpi, which cut a dim in two.
@@ -72,15 +72,8 @@ class MergeArms(Pass):
                 if merged:
                     program.clean(func)
                     name = string(func.attributes["sym_name"])
-                    remarks.add(
-                        self.name,
-                        "passed",
-                        "one-read",
-                        f"both arms of {merged} selections of @{name} read what one load reads now",
-                        ops=(name,),
-                        locations=(str(func.location),),
-                        merged=merged,
-                    )
+                    message = f"both arms of {merged} selections of @{name} read what one load reads now"
+                    remark_on(func, remarks, self.name, "passed", "one-read", message, merged=merged)
 
 
 def _merge(func: ir.Operation) -> int:

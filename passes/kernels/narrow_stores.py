@@ -12,7 +12,7 @@ from ..analysis_manager import AnalysisManager
 from ..base.kernels import kernel_body
 from ..base.new_ops import negated
 from ..base.program import Program
-from ..pass_base import AnalysisPass
+from ..pass_base import AnalysisPass, remark_on
 from .conditions import negates
 
 
@@ -46,14 +46,12 @@ class NarrowStores(AnalysisPass):
     def run_with(self, module: ir.Module, remarks: Remarks, analyses: AnalysisManager) -> None:
         program = analyses.get(Program)
         kernels = {string(kernel.attributes["sym_name"]): kernel for _, kernel in program.kernel_calls()}
-        for name, kernel in kernels.items():
+        for kernel in kernels.values():
             count = sum(_narrow(op) for op in kernel_body(kernel) if isinstance(op, fuse.Store))
             if count:
                 program.clean(kernel)
-                remarks.add(
-                    self.name, "passed", "narrowed", "what lies there already is not written again",
-                    ops=(name,), locations=(str(kernel.location),), stores=count,
-                )  # fmt: skip
+                message = "what lies there already is not written again"
+                remark_on(kernel, remarks, self.name, "passed", "narrowed", message, stores=count)
 
 
 def _narrow(store: ir.Operation) -> bool:

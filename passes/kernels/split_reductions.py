@@ -69,7 +69,7 @@ from ...compiler.mlir import ir
 from ..analysis_manager import AnalysisManager
 from ..base.kernels import kernel_body
 from ..base.program import Program
-from ..pass_base import AnalysisPass, Numerics, hardware_of
+from ..pass_base import AnalysisPass, Numerics, hardware_of, remark_on
 from .slices import SliceCut, split
 
 #: A kernel's later reductions are split in later rounds.
@@ -103,26 +103,13 @@ class SplitReductions(AnalysisPass):
                     split(program, call, program.own(call, func), decision)
                     changed = True
                     numbers = {"slices": slicing.count, "programs": slicing.programs}
-                    remarks.add(
-                        self.name,
-                        "passed",
-                        "split",
-                        f"the reductions of @{name} over {slicing.dim} run in slices",
-                        ops=(name,),
-                        locations=(str(func.location),),
-                        **numbers,
-                    )
+                    message = f"the reductions of @{name} over {slicing.dim} run in slices"
+                    remark_on(func, remarks, self.name, "passed", "split", message, **numbers)
                     continue
                 whole.add(name)
                 if decision is not None:
-                    remarks.add(
-                        self.name,
-                        "missed",
-                        decision.rule,
-                        f"@{name}: {decision.message}",
-                        ops=(name,),
-                        locations=(str(func.location),),
-                    )
+                    message = f"@{name}: {decision.message}"
+                    remark_on(func, remarks, self.name, "missed", decision.rule, message)
             program.erase_unused()
             if not changed:
                 return

@@ -16,9 +16,10 @@ from ...compiler.ir.storage import functions_of
 from ...compiler.mlir import arith, ir
 from ..analysis_manager import Analyses, AnalysisManager
 from ..base.kernels import dims_attribute, forget_tiling, kernel_body, rewrite_dims
-from ..base.new_ops import NewOps
+from ..base.new_ops import index as index_of
+from ..base.new_ops import number as number_of
 from ..base.program import Program
-from ..pass_base import AnalysisPass, Count, PassError, hardware_of
+from ..pass_base import AnalysisPass, Count, PassError, hardware_of, remark_on
 from .fold_ranges import fold
 
 #: What a kernel of this kind may consist of, beside its accesses.
@@ -114,9 +115,7 @@ class UnrollAndJam(AnalysisPass):
         forget_tiling(func)
         program.clean(func)
         message = f"@{kernel.name} computes {strip.rows} points of {strip.dim} beside each other"
-        remarks.add(
-            self.name, "passed", "jammed", message, ops=(kernel.name,), locations=(str(func.location),)
-        )
+        remark_on(func, remarks, self.name, "passed", "jammed", message)
         fold(func, program, self.name, remarks)  # a row may be inside where the first of a strip is not
 
     def _vectors(self, kernel: Kernel, hardware: Hardware) -> Strip | None:
@@ -182,9 +181,9 @@ def _compare_whole(func: ir.Operation) -> None:
         expr = parse(string(index.attributes["expr"]))
         e, least = whole_comparison(expr, ir.IntegerAttr(number.attributes["value"]).value)
         if e is not expr:
-            new, type_ = NewOps(op), op.operands[0].type
-            op.operands[0] = new.make("fuse.index", type_, expr=ir.StringAttr.get(str(e)))
-            op.operands[1] = new.constant(type_, least)
+            with ir.InsertionPoint(op), op.location:
+                op.operands[0] = index_of(e)
+                op.operands[1] = number_of(op.operands[0].type, least)
 
 
 def _jam(kernel: Kernel, strip: Strip) -> None:

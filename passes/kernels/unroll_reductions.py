@@ -20,7 +20,7 @@ from ..base.dots import expand_dot
 from ..base.kernels import copy_at, dims_attribute, forget_tiling, kernel_body
 from ..base.new_ops import index, made, number
 from ..base.program import Program
-from ..pass_base import AnalysisPass, Count, Numerics
+from ..pass_base import AnalysisPass, Count, Numerics, remark_on
 
 #: (kind of reduction, whether of floats) -> the operation that joins two elements.  The largest and the
 #: smallest integer stay reductions.
@@ -133,8 +133,7 @@ class UnrollReductions(AnalysisPass):
         )
 
     def _report(self, remarks: Remarks, kernel: Kernel, text: str) -> None:
-        where = (str(kernel.func.location),)
-        remarks.add(self.name, "passed", "unrolled", text, ops=(kernel.name,), locations=where)
+        remark_on(kernel.func, remarks, self.name, "passed", "unrolled", text)
 
     def may_unroll_scan(self, kernel: Kernel, scan: ir.Operation) -> bool:
         """Whether what is scanned can be computed for each of its few elements."""

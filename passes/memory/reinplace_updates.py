@@ -14,12 +14,11 @@ from ...compiler.ir.dialects import fuse
 from ...compiler.ir.kernel import Kernel, is_kernel, kernel_ties, string
 from ...compiler.ir.layout import TensorSpec
 from ...compiler.ir.sizes import hints_of
-from ...compiler.ir.storage import callee_name
 from ...compiler.ir.views import users_of
 from ...compiler.mlir import func, ir
 from ..analysis_manager import Analyses, AnalysisManager
 from ..base.program import Program
-from ..pass_base import AnalysisPass, Count
+from ..pass_base import AnalysisPass, Count, remark_on
 from .partial_writes import PartialWrite, copy_in, partial_write, writing_part
 
 
@@ -95,11 +94,7 @@ class ReinplaceUpdates(AnalysisPass):
         program.erase_unused()
 
     def _tell(self, remarks: Remarks, stages: Sequence["_Stage"], message: str, copies: int) -> None:
-        update = stages[0].updates[0]
-        remarks.add(
-            self.name, "passed", "updated", message,
-            ops=(callee_name(update),), locations=(str(update.location),), copies=copies,
-        )  # fmt: skip
+        remark_on(stages[0].updates[0], remarks, self.name, "passed", "updated", message, copies=copies)
 
 
 @dataclass(frozen=True)

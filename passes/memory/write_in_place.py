@@ -18,7 +18,7 @@ from ..analysis_manager import AnalysisManager
 from ..base.kernels import kernel_body, result_types, set_signature
 from ..base.program import Program
 from ..base.tensors import static_view
-from ..pass_base import AnalysisPass, Count
+from ..pass_base import AnalysisPass, Count, remark_on
 from ..products.library_products import argument_of, declare
 from .partial_writes import copy_in
 
@@ -98,10 +98,8 @@ class WriteInPlace(AnalysisPass):
                 rule = why_not_in_place(summary, operand, result)
                 numbers = {"operand": operand, "result": result, "bytes": storage.bytes(call.operands[tie])}
                 text = "written over what it reads" if rule is None else REFUSALS[rule]
-                remarks.add(
-                    self.name, "passed" if rule is None else "missed", rule or "in-place", text,
-                    ops=(_name(kernel),), locations=(str(call.location),), **numbers,
-                )  # fmt: skip
+                kind = "passed" if rule is None else "missed"
+                remark_on(call, remarks, self.name, kind, rule or "in-place", text, **numbers)
                 if rule is None:
                     pairs[result] = operand
                     storage.join(call.operands[tie], call.operands[operand])

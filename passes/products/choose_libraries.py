@@ -18,7 +18,7 @@ from ...compiler.ir.storage import device_of
 from ...compiler.mlir import ir
 from ..analysis_manager import Analyses, AnalysisManager
 from ..base.program import Program
-from ..pass_base import AnalysisPass, Count, Numerics, PassError, hardware_of
+from ..pass_base import AnalysisPass, Count, Numerics, PassError, hardware_of, remark_on
 from .library_call import stand_instead
 from .product_kernel import product_kernel
 
@@ -166,28 +166,21 @@ class ChooseLibraries(AnalysisPass):
             callee = program.callee(call)
             name = string(callee.attributes["sym_name"])
             if chain is not None and not chain.pays and not chain.pair:
-                remarks.add(
-                    self.name, "missed", "cascade",
-                    f"@{name} does not become one kernel with the other product of its pair: it is estimated "
-                    "to take longer",
-                    ops=(name,), locations=(str(call.location),),
-                    kernel_us=chain.kernel, call_us=chain.library,
-                )  # fmt: skip
+                said = "does not become one kernel with the other product of its pair"
+                message = f"@{name} {said}: it is estimated to take longer"
+                numbers = {"kernel_us": chain.kernel, "call_us": chain.library}
+                remark_on(call, remarks, self.name, "missed", "cascade", message, **numbers)
                 chain = None
             if isinstance(product, NotAProduct):
-                remarks.add(
-                    self.name, "missed", "form", f"@{name} is the library's: {product}",
-                    ops=(name,), locations=(str(call.location),),
-                )  # fmt: skip
+                message = f"@{name} is the library's: {product}"
+                remark_on(call, remarks, self.name, "missed", "form", message)
                 note_choice(call, ProductChoice("form", tuple(node_names(call.location))))
                 continue
             decided = CASCADE in callee.attributes and self.tensor_cores == "all"
             choice = Decision(True, "cascade") if decided else offers.of(product, chain)
             said = "becomes a kernel" if choice.generated else f"is the library's: {choice.why}"
-            remarks.add(
-                self.name, "passed" if choice.generated else "missed", choice.rule, f"@{name} {said}",
-                ops=(name,), locations=(str(call.location),), **choice.numbers,
-            )  # fmt: skip
+            kind = "passed" if choice.generated else "missed"
+            remark_on(call, remarks, self.name, kind, choice.rule, f"@{name} {said}", **choice.numbers)
             note_choice(call, choice.noted(node_names(call.location)))
             if choice.generated:
                 kernel = product_kernel(program, symbols, known, call, callee, product)

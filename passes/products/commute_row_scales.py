@@ -24,7 +24,7 @@ from ..base.kernels import dims_attribute
 from ..base.new_ops import load, store, true
 from ..base.program import Program
 from ..base.tensors import static_empty
-from ..pass_base import AnalysisPass, Numerics, hardware_of
+from ..pass_base import AnalysisPass, Numerics, hardware_of, remark_on
 from .library_products import erase_unread, reshaped
 from .product_kernel import product_kernel
 
@@ -89,12 +89,9 @@ class CommuteRowScales(AnalysisPass):
             kernel_us, call_us = _estimates(product, found, cost, around, hardware)
             fires = kernel_us <= margin(call_us, hardware) * call_us
             said = "multiplies rows before they are scaled" if fires else "multiplies scaled rows"
-            name = callee_name(call)
-            remarks.add(
-                self.name, "passed" if fires else "missed", "kernel" if fires else "library",
-                f"@{name} {said}", ops=(name,), locations=(str(call.location),),
-                kernel_us=round(kernel_us, 2), call_us=round(call_us, 2),
-            )  # fmt: skip
+            kind, rule = ("passed", "kernel") if fires else ("missed", "library")
+            numbers = {"kernel_us": round(kernel_us, 2), "call_us": round(call_us, 2)}
+            remark_on(call, remarks, self.name, kind, rule, f"@{callee_name(call)} {said}", **numbers)
             if fires:
                 rows = product.values["left"]
                 commuted = _commuted(program, product, found, call)

@@ -21,7 +21,7 @@ from ..base.program import Program
 from ..fusion.fuse_horizontal import FuseHorizontal
 from ..fusion.fuse_vertical import FuseVertical
 from ..fusion.fusing import measurements_of
-from ..pass_base import AnalysisPass, Numerics, hardware_of
+from ..pass_base import AnalysisPass, Numerics, hardware_of, remark_on
 from .library_call import LibraryCall
 
 
@@ -131,10 +131,8 @@ class ReviewLibraries(AnalysisPass):
             else:
                 beside = ", with another product of its group" if choice.rule == "chain" else ""
                 becomes = f"stays a kernel{beside}"
-            remarks.add(
-                self.name, "analysis" if choice.generated else "passed", choice.rule, f"@{name} {becomes}",
-                ops=(name,), locations=(str(call.location),), **choice.numbers,
-            )  # fmt: skip
+            kind = "analysis" if choice.generated else "passed"
+            remark_on(call, remarks, self.name, kind, choice.rule, f"@{name} {becomes}", **choice.numbers)
             if choice.rule != "chain" or CHOICE not in call.attributes:  # a chain was weighed as a whole
                 note_choice(call, choice.noted(nodes, revocable=choice.rule == "kernel"))
         return found

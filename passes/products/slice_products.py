@@ -16,7 +16,7 @@ from ..analysis_manager import Analyses, AnalysisManager
 from ..base.kernels import dimmed, dims_attribute, forget_tiling, kernel_body, rewrite_dims, text_list
 from ..base.new_ops import fold
 from ..base.program import Program
-from ..pass_base import AnalysisPass, Numerics, hardware_of
+from ..pass_base import AnalysisPass, Numerics, hardware_of, remark_on
 from .cascades import move_along
 
 
@@ -78,10 +78,7 @@ class SliceProducts(AnalysisPass):
             program.clean(func)
             name = string(func.attributes["sym_name"])
             message = f"@{name} sums {blocks.slices} slices of {dim} beside each other"
-            remarks.add(
-                self.name, "passed", "sliced", message, ops=(name,), locations=(str(func.location),),
-                slices=blocks.slices,
-            )  # fmt: skip
+            remark_on(func, remarks, self.name, "passed", "sliced", message, slices=blocks.slices)
 
 
 def _give_row(func: ir.Operation, products: list[ir.Operation]) -> None:

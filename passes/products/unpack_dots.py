@@ -15,7 +15,7 @@ from ..base.new_ops import fold
 from ..base.program import Program
 from ..base.unrolling import unroll
 from ..kernels.simplify_dims import simplify_dims
-from ..pass_base import AnalysisPass, Numerics
+from ..pass_base import AnalysisPass, Numerics, remark_on
 
 
 @dataclass(frozen=True)
@@ -90,11 +90,8 @@ class UnpackDots(AnalysisPass):
                 )
                 program.clean(func)
             forget_tiling(func)
-            name = string(func.attributes["sym_name"])
-            message = f"@{name} multiplies weights as they are in bytes"
-            remarks.add(
-                self.name, "passed", "unpacked", message, ops=(name,), locations=(str(func.location),)
-            )
+            message = f"@{string(func.attributes['sym_name'])} multiplies weights as they are in bytes"
+            remark_on(func, remarks, self.name, "passed", "unpacked", message)
 
 
 def _has_candidates(func: ir.Operation) -> bool:

@@ -34,7 +34,7 @@ from ...compiler.ir.kernel import Kernel, is_kernel, is_tiled, string
 from ...compiler.ir.tile import Tile
 from ...compiler.mlir import ir
 from ..base.tables import read_table
-from ..pass_base import Numerics, Pass, PassError
+from ..pass_base import Numerics, Pass, PassError, remark_on
 
 
 @dataclass(frozen=True)
@@ -67,16 +67,8 @@ class AutotuneTiling(Pass):
             name, said = string(func.attributes["sym_name"]), f"{_short(before)} -> {_short(tile)}"
             if Kernel.of(func).products:
                 note_tile(module, name, ChosenTile(said, str(func.location), last=True))
-            remarks.add(
-                self.name,
-                "analysis",
-                "measured",
-                f"tile of @{name}: {said}",
-                ops=(name,),
-                locations=(str(func.location),),
-                num_warps=tile.num_warps,
-                elements=tile.elements,
-            )
+            numbers = {"num_warps": tile.num_warps, "elements": tile.elements}
+            remark_on(func, remarks, self.name, "analysis", "measured", f"tile of @{name}: {said}", **numbers)
 
 
 def _fitting_tile(text: str, func: ir.Operation) -> Tile:

@@ -49,7 +49,7 @@ from ...compiler.ir.kernel import Kernel, is_kernel, is_tiled, string
 from ...compiler.ir.sizes import hints_of
 from ...compiler.ir.storage import functions_of
 from ...compiler.mlir import func, ir
-from ..pass_base import Pass, PassError, hardware_of
+from ..pass_base import Pass, PassError, hardware_of, remark_on
 from .promises import arguments_anywhere
 
 
@@ -98,17 +98,10 @@ class ChooseTiling(Pass):
             if kernel.products:
                 tile = ChosenTile(said, str(function.location), last, spare_bytes(kernel))
                 note_tile(module, kernel.name, tile)
-            remarks.add(
-                self.name,
-                "analysis",
-                choice.rule,
-                f"tile of @{kernel.name}: {said}",
-                ops=(kernel.name,),
-                locations=(str(function.location),),
-                num_warps=choice.tile.num_warps,
-                elements=choice.tile.elements,
-                **({"last": True} if last else {}),
-            )
+            told = {"num_warps": choice.tile.num_warps, "elements": choice.tile.elements}
+            told |= {"last": True} if last else {}
+            message = f"tile of @{kernel.name}: {said}"
+            remark_on(function, remarks, self.name, "analysis", choice.rule, message, **told)
 
 
 def _calls_side_by_side(module: ir.Module) -> dict[str, int]:
