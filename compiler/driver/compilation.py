@@ -20,7 +20,6 @@ from ..base.launch import Launch, line_text
 from ..base.options import OptionError, Options
 from ..base.timing import PassTime, Timing
 from ..codegen.launches import KernelSource, kernel_sources
-from ..cost.devices import hardware_named
 from ..frontend.importer.importer import ImportedGraph, import_graph
 from ..fx.saved_strides import result_strides
 from ..ir.chosen_tiles import take_tiles
@@ -44,7 +43,7 @@ from ..runtime.plans.python_source import python_source
 from ..runtime.profiler_ranges import range_name
 from ..runtime.rng import RngState
 from .dumps import describe, new_folder
-from .lowering import hardware_model_of, lower
+from .lowering import lower
 from .program import Account, GpuProgram, Interface
 from .request import Request
 from .spilled_tiles import SpilledTiles
@@ -108,7 +107,7 @@ def _compile_rewritten(request: Request) -> Compilation:
     """
     dump = None if request.options.dump is None else new_folder(Path(request.options.dump), request.name)
     remarks_before = len(request.remarks.items)
-    tried = SpilledTiles(hardware_named(hardware_model_of(request)).shared_bytes)
+    tried = SpilledTiles(request.hardware.shared_bytes)
     while True:
         imported = _import(request)
         module = imported.module
@@ -129,8 +128,8 @@ def _compile_rewritten(request: Request) -> Compilation:
         from ..report.schedule_svg import draw_schedule
 
         program.dump(dump)
-        hardware = hardware_named(hardware_model_of(request))
-        (dump / "schedule.svg").write_text(draw_schedule(schedule_of(module), hardware, request.name))
+        schedule = draw_schedule(schedule_of(module), request.hardware, request.name)
+        (dump / "schedule.svg").write_text(schedule)
         (dump / "dependences.svg").write_text(draw_dependences(module, request.name))
         describe(dump, _about(launches_before, ran))
     return Compilation(

@@ -12,7 +12,6 @@ from ..base.errors import CompilerFailed, ImportGraphError
 from ..base.options import Options
 from ..base.remarks import Remarks
 from ..base.timing import Timing, stage
-from ..cost.hardware import Hardware
 from ..frontend.autograd.decompositions import decomposition_table
 from ..frontend.importer.interface import Fallback
 from ..fx.saved_strides import ALL_KEPT, KeptStrides, result_strides
@@ -77,16 +76,9 @@ def _flex_graph(request: Request) -> FlexGraph:
         request.gm,
         forced,
         forced and request.options.products == "generated",
-        partial(_hardware, request),
+        lambda: request.hardware,
         partial(decomposition_table, False),
     )
-
-
-def _hardware(request: Request) -> Hardware:
-    from ..cost.devices import hardware_named
-    from .lowering import hardware_model_of
-
-    return hardware_named(hardware_model_of(request))
 
 
 def _compile(request: Request, key: str | None) -> CompiledGraph:

@@ -27,7 +27,7 @@ from ..report.torch_trace import TraceIR, tracing
 from ..runtime.cache.places import cache_folder
 from ..verifier.verifier import VerificationError, verify_level
 from .program_cache import toolchain
-from .request import Request, hardware_model_on
+from .request import Request
 
 if TYPE_CHECKING:
     from .searches.fusion_search import FusionSearch
@@ -100,7 +100,7 @@ def lower(
 def _settings(request: Request, place: Path | None, spills: Spills) -> Settings:
     options = request.options
     return Settings(
-        hardware_model_of(request),
+        request.hardware.name,
         fusions=_table(place, _FUSIONS),
         tiles=_table(place, _TILES),
         rounding=options.rounding,
@@ -222,9 +222,4 @@ def _level(request: Request) -> str:
     return "planned" if request.on_gpu or options.output == "fx" else options.interpret_level
 
 
-def hardware_model_of(request: Request) -> str:
-    """The name of the hardware model that a graph is compiled for.  Raises ``OptionError``."""
-    return hardware_model_on(request.device, request.on_gpu, request.options)
-
-
-__all__ = ["Lowered", "hardware_model_of", "lower"]
+__all__ = ["Lowered", "lower"]

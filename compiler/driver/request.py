@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
+from functools import cached_property
 from math import inf
 from typing import Any
 
@@ -12,6 +13,7 @@ from ..base.options import OptionError, Options
 from ..base.remarks import Remarks
 from ..base.timing import Timing
 from ..cost.devices import hardware_named
+from ..cost.hardware import Hardware
 from ..fx.saved_strides import KeptStrides
 from ..runtime.cuda_graphs.trees import static_placeholders
 from ..runtime.deterministic import deterministic_algorithms
@@ -60,6 +62,11 @@ class Request:
         """Of ``compile_budget``; infinity where there is no such limit."""
         budget = self.options.compile_budget
         return inf if budget is None else budget.left()
+
+    @cached_property
+    def hardware(self) -> Hardware:
+        """The hardware model that the graph is compiled for.  Raises ``OptionError``."""
+        return hardware_named(hardware_model_on(self.device, self.on_gpu, self.options))
 
     @property
     def placeholders(self) -> int:
