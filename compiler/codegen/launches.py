@@ -2,10 +2,10 @@
 
 from ..base.dataclass import dataclass
 from ..ir.dialects import tt
-from ..ir.kernel import attribute_items, string, strings
+from ..ir.dialects.tt_text import of_triton
+from ..ir.kernel import INDEX_CHECK, attribute_items, string, strings
 from ..ir.nesting import modules_in
 from ..mlir import func, ir
-from .ttir import ttir_text
 
 
 @dataclass(frozen=True)
@@ -68,3 +68,25 @@ def _multiplies(region: ir.Region) -> bool:
 
 def _integer(tile: dict[str, ir.Attribute], name: str, default: int) -> int:
     return ir.IntegerAttr(tile[name]).value if name in tile else default
+
+
+def _without_marks(op: ir.Operation) -> ir.WalkResult:
+    """Removes what only the interpreter reads."""
+    if INDEX_CHECK in op.attributes:
+        del op.attributes[INDEX_CHECK]
+    return ir.WalkResult.ADVANCE
+
+
+def ttir_text(function: ir.Operation) -> str:
+    """A module with ``function`` (a ``tt.func``) alone, as TTIR that Triton's own parser accepts: the generic
+    form, with explicit locations.  Byte-identical for the same function: values and locations are numbered
+    from the start of the text, whatever else its module holds.
+
+    The mirror spells a few ops differently (``ir/dialects/tt_text.py``); nothing else is changed.  Versions
+    of Triton differ in spelling only, which ``runtime/kernels/triton_version.py`` rewrites later.
+    """
+    alone = ir.Module.create(loc=ir.Location.unknown(function.context))
+    alone.body.append(function.clone(ip=False))
+    alone.operation.walk(_without_marks)
+    text = alone.operation.get_asm(print_generic_op_form=True, enable_debug_info=True)
+    return of_triton(text)

@@ -4,6 +4,7 @@ make (``arith.mulf(a, b)``).
 
 from collections.abc import Iterable, Sequence
 
+from ...compiler.index import Expr
 from ...compiler.mlir import arith, ir
 from .kernels import text_list
 
@@ -59,3 +60,15 @@ def fold(kind: str, value: ir.Value, over: Iterable[str]) -> ir.Value:
     """A reduction of a value over dims."""
     attributes = {"kind": ir.StringAttr.get(kind), "over": text_list(over)}
     return ir.Operation.create("fuse.reduce", [value.type], [value], attributes).results[0]
+
+
+def static_empty(type_: ir.Type) -> ir.Value:
+    """A fresh tensor of a type without symbols."""
+    return ir.Operation.create("fuse.empty", [type_], [], {"syms": text_list(())}).results[0]
+
+
+def static_view(value: ir.Value, type_: ir.Type, map_: Iterable[Expr]) -> ir.Value:
+    """A view of ``value``.  ``map_``: the coordinates in ``value`` of the element at ``v0, v1, ..`` of the
+    view, without symbols, as ``type_`` is."""
+    attributes = {"map": text_list(map_), "syms": text_list(())}
+    return ir.Operation.create("fuse.view", [type_], [value], attributes).results[0]

@@ -12,10 +12,9 @@ from ...compiler.ir.layout import TensorSpec
 from ...compiler.mlir import ir
 from ..analysis_manager import Analyses, AnalysisManager
 from ..base.kernels import kernel_body, result_types, set_signature
-from ..base.new_ops import load, store
+from ..base.new_ops import load, static_empty, store
 from ..base.program import Program
 from ..base.results import drop_results
-from ..base.tensors import static_empty
 from ..pass_base import AnalysisPass, hardware_of
 from .fusing import groups_of, measurements_of
 from .recomputing import may_merge, measured_apart

@@ -16,8 +16,8 @@ from ...compiler.ir.storage import Storage
 from ...compiler.mlir import ir
 from ..analysis_manager import AnalysisManager
 from ..base.kernels import kernel_body, result_types, set_signature
+from ..base.new_ops import static_view
 from ..base.program import Program
-from ..base.tensors import static_view
 from ..pass_base import AnalysisPass, Count, remark_on
 from ..products.library_products import argument_of, declare
 from .partial_writes import copy_in

@@ -17,9 +17,8 @@ from ...compiler.ir.views import is_reshape
 from ...compiler.mlir import arith, func, ir
 from ..analysis_manager import Analyses, AnalysisManager
 from ..base.kernels import dims_attribute
-from ..base.new_ops import store
+from ..base.new_ops import static_empty, store
 from ..base.program import Program
-from ..base.tensors import static_empty
 from ..pass_base import AnalysisPass, Numerics
 from .library_products import (
     Where,

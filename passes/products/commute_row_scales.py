@@ -21,9 +21,8 @@ from ...compiler.mlir import arith, func, ir
 from ..analysis_manager import Analyses, AnalysisManager
 from ..base.dots import widened
 from ..base.kernels import dims_attribute
-from ..base.new_ops import load, store, true
+from ..base.new_ops import load, static_empty, store, true
 from ..base.program import Program
-from ..base.tensors import static_empty
 from ..pass_base import AnalysisPass, Numerics, hardware_of, remark_on
 from .library_products import erase_unread, reshaped
 from .product_kernel import product_kernel

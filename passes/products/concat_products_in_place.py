@@ -20,8 +20,8 @@ from ...compiler.ir.storage import callee_name
 from ...compiler.ir.views import made_alone, users_of
 from ...compiler.mlir import ir
 from ..analysis_manager import Analyses, AnalysisManager
+from ..base.new_ops import static_empty, static_view
 from ..base.program import Program
-from ..base.tensors import static_empty, static_view
 from ..pass_base import AnalysisPass, Numerics
 from .library_products import (
     Where,

@@ -14,8 +14,8 @@ from ...compiler.ir.kernel import INSTEAD, kernel_dims, kernel_ties, string, str
 from ...compiler.ir.layout import TensorSpec
 from ...compiler.mlir import ir
 from ..base.kernels import kernel_body
+from ..base.new_ops import static_view
 from ..base.program import Program
-from ..base.tensors import static_view
 
 
 def stand_instead(kernel: ir.Operation, declaration: ir.Operation, product: Product) -> None:

@@ -12,8 +12,8 @@ from ...compiler.ir.kernel import is_kernel, kernel_ties, string
 from ...compiler.ir.layout import TensorSpec
 from ...compiler.ir.storage import device_of
 from ...compiler.mlir import func, ir
+from ..base.new_ops import static_view
 from ..base.program import Program
-from ..base.tensors import static_view
 
 #: The option of a pass that says where it changes the products of a program.
 Where = Literal["gpu", "everywhere", "nowhere"]

@@ -6,19 +6,21 @@ to the size of that storage.  A call that makes views, or reads a number on the 
 the wait for a collective, which itself counts where it starts (``collectives.py``).
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
+from ...base.products import Shape, product_op
 from ...cost.clock import microseconds
 from ...cost.hardware import Hardware
 from ...cost.transfers import Pattern, Transfer
 from ...cost.work import Work
-from ...ir.kernel import Kernel, is_kernel, is_tiled, is_users, string
+from ...index import Expr
+from ...ir.dialects import fuse
+from ...ir.kernel import Kernel, extern_arguments, is_kernel, is_tiled, is_users, string
 from ...ir.layout import TensorSpec
 from ...ir.sizes import estimate, hints_of, stored_bytes
-from ...ir.storage import Storage, aliased_operands, callee_name, functions_of
+from ...ir.storage import Storage, aliased_operands, callee_name, functions_of, operand_number
 from ...mlir import func, ir
 from .collectives import WAIT, pattern_of, ranks_of
-from .flops import flops_of
 from .traffic import ATTRIBUTE, Traffic, traffic_of
 
 #: Torch ops that give a tensor and write none of it.
@@ -153,3 +155,28 @@ def _kernel_traffic(callee: ir.Operation) -> Traffic | None:
     if is_kernel(callee) and not is_tiled(callee):
         return traffic_of(Kernel.of(callee))
     return None
+
+
+def flops_of(
+    name: str, call: ir.Operation, callee: ir.Operation, number: Callable[[Expr], int]
+) -> tuple[int, str]:
+    """Operations of one call of a torch op, and the element type they are done in; 0 for what multiplies no
+    matrices (``base/products.py``).  ``number`` gives the value of a size.
+    """
+    given = [call.operands[operand_number(a)] for a in _arguments(callee)]
+    tensors = [v for v in given if isinstance(v.type, ir.RankedTensorType)]
+    results = [v for v in call.results if isinstance(v.type, ir.RankedTensorType)]
+    if not tensors or not results:
+        return 0, "f32"
+
+    def sizes(value: ir.Value) -> Shape:
+        return tuple(number(s) for s in TensorSpec.of(value.type).sizes)
+
+    op = product_op(name)
+    counted = op.flops([sizes(v) for v in tensors], [sizes(v) for v in results]) if op and op.flops else 0
+    return counted, TensorSpec.of(tensors[-1].type).element
+
+
+def _arguments(callee: ir.Operation) -> list[fuse.Arg]:
+    """The arguments of a torch op that are operands of its calls, in its order."""
+    return [a for a in extern_arguments(callee.attributes)[0] if isinstance(a, fuse.Arg)]

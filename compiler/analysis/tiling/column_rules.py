@@ -13,7 +13,7 @@ from ...ir.tile import Axis, Tile
 from ..contraction.small import WEIGHED_COLUMNS
 from ..kernel.shape import KernelShape
 from .choice import SMALL_REGISTERS, THREADS_OF_FOUR_WARPS, elements_per_program, grid, segments
-from .row_rules import ROW_REGISTERS, THREAD_BYTES, both_ways, scans_held
+from .row_rules import ROW_REGISTERS, THREAD_BYTES, both_ways
 
 #: Most columns of a program, and most of its warps where these columns share a number for each row.
 _COLUMNS, _SHARING_WARPS = 128, 4
@@ -194,15 +194,6 @@ def column_resident(reduced: ReducedColumns, hardware: Hardware) -> Tile | None:
     if reduced.programs(columns) >= hardware.weighed_grid and registers <= ROW_REGISTERS:
         warps = min(warps, fewer)
     return reduced.tile(rows, columns, warps)
-
-
-def scanned_column(reduced: ReducedColumns, hardware: Hardware) -> Tile | None:
-    """A column a program, in registers, whatever it takes.
-
-    When: the kernel scans forward and in reverse.  Why: one loop cannot run both ways.  Raises ``NoTiling``
-    where the column is too long.
-    """
-    return scans_held(reduced.shape, reduced.dims, hardware) if both_ways(reduced.shape) else None
 
 
 def scan_looped(reduced: ReducedColumns, hardware: Hardware) -> Tile | None:

@@ -5,6 +5,7 @@ hints, bounds are proven.
 """
 
 from functools import cached_property
+from typing import Protocol
 
 from ...base.dataclass import dataclass
 from ...cost.hardware import Hardware
@@ -320,18 +321,22 @@ def row_resident(row: ReducedRow, hardware: Hardware) -> Tile | None:
     return _in_vectors(row.resident(1, warps), row.shape)
 
 
-def scanned_row(row: ReducedRow, hardware: Hardware) -> Tile | None:
-    """A row a program, in registers, whatever it takes.
+class Scanned(Protocol):
+    """A row or columns of a kernel that scans ``dims``."""
+
+    shape: KernelShape
+    dims: tuple[str, ...]
+
+
+def scanned(row: Scanned, hardware: Hardware) -> Tile | None:
+    """A row or column a program, in registers, whatever it takes.
 
     When: the kernel scans forward and in reverse.  Why: one loop cannot run both ways.  Raises ``NoTiling``
     where the row is too long.
     """
-    return scans_held(row.shape, row.dims, hardware) if both_ways(row.shape) else None
-
-
-def scans_held(shape: KernelShape, dims: tuple[str, ...], hardware: Hardware) -> Tile:
-    """Programs that hold all of ``dims``.  Raises ``NoTiling``."""
-    bound = shape.bound(dims)
+    shape, dims, bound = row.shape, row.dims, row.shape.bound(row.dims)
+    if not both_ways(shape):
+        return None
     if bound is None or ceil_power(bound) > 4 * ROW_ELEMENTS:
         raise NoTiling(
             f"forward and reverse scans over {list(dims)} must hold the whole axis, "

@@ -110,6 +110,13 @@ class Fold:
         raise NotImplementedError
 
 
+class FoldOfParts(Fold):
+    """A reduction whose whole row is a row of one part."""
+
+    def whole(self, builder: TileBuilder, operands: Values, lanes: Lanes) -> Values:
+        return self.of_parts(builder, [(operands, lanes)])
+
+
 def fold_parts(
     builder: TileBuilder, values: Sequence[Values], parts: Sequence[Part], combine: Combine
 ) -> Values:

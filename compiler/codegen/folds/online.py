@@ -11,13 +11,13 @@ from ...ir.dialects import tt
 from ...mlir import ir
 from .. import nvidia
 from ..tile_builder import TileBuilder, ordinary_constant, shape_of
-from .fold import SHORT, Fold, Lanes, Part, filled, fold_parts
+from .fold import SHORT, FoldOfParts, Lanes, Part, filled, fold_parts
 from .moments import Center, both, corrected, divide, minus, plus, square, times
 from .reduce import Values, combine_kind, fold, fold_tree, reshaped
 
 
 @dataclass(frozen=True)
-class Welford(Fold):
+class Welford(FoldOfParts):
     """Mean and sum of squared deviations (m2).
 
     Over a resident axis: the mean, then the deviations from it, with the correction of ``corrected`` where
@@ -37,14 +37,11 @@ class Welford(Fold):
 
     exact: int = 2
 
-    def whole(self, builder: TileBuilder, operands: Values, lanes: Lanes) -> Values:
+    def of_parts(self, builder: TileBuilder, parts: Sequence[Part]) -> Values:
         """Returns the mean and m2.  Where these are corrected, two more values follow: the deviations from
         the uncorrected mean, and the correction (corrected minus uncorrected mean).  Their difference is x -
         mean.  It is 0 for equal elements, and x itself is no longer needed.
         """
-        return self.of_parts(builder, [(operands, lanes)])
-
-    def of_parts(self, builder: TileBuilder, parts: Sequence[Part]) -> Values:
         values = [builder.to(operands[0], lanes.shape) for operands, lanes in parts]
         add, count = combine_kind("sum"), parts[0][1].count(tt.element_of(values[0].type))
         held = [[filled(builder, v, 0.0, lanes)] for v, (_, lanes) in zip(values, parts, strict=True)]
@@ -158,15 +155,12 @@ def _all_held(builder: TileBuilder, lanes: Lanes) -> ir.Value:
 
 
 @dataclass(frozen=True)
-class Softmax(Fold):
+class Softmax(FoldOfParts):
     """max and sum(exp(x - max)).  In a loop, the elements of a block that one thread holds share a maximum
     and a sum.  The sum is rescaled once for all of them: one exp for each element and one for the rescaling.
     The maximum starts from the lowest finite number, so that an element of minus infinity adds nothing.  A
     row of minus infinities gives (-inf, NaN), as exp(-inf + inf) does.
     """
-
-    def whole(self, builder: TileBuilder, operands: Values, lanes: Lanes) -> Values:
-        return self.of_parts(builder, [(operands, lanes)])
 
     def of_parts(self, builder: TileBuilder, parts: Sequence[Part]) -> Values:
         values = [[filled(builder, operands[0], -math.inf, lanes)] for operands, lanes in parts]

@@ -8,13 +8,13 @@ from collections.abc import Callable, Sequence
 from ...base.dataclass import dataclass
 from ...mlir import ir
 from ..tile_builder import TileBuilder, shape_of
-from .fold import Fold, Lanes, Part, filled, fold_parts
+from .fold import FoldOfParts, Lanes, Part, filled, fold_parts
 from .moments import Center, both, corrected, divide, minus, plus, times
 from .reduce import Values, combine_kind, fold
 
 
 @dataclass(frozen=True)
-class WeightedWelford(Fold):
+class WeightedWelford(FoldOfParts):
     """Mean and sum of squared deviations (m2), by weights.
 
     Over a resident axis: the mean, then the deviations from it, with the correction of ``corrected``.
@@ -26,9 +26,6 @@ class WeightedWelford(Fold):
     mostly vary along few axes: W has extent 1 along the others (``Lanes.weights``), and w / (W + w) is
     computed once for all elements there.
     """
-
-    def whole(self, builder: TileBuilder, operands: Values, lanes: Lanes) -> Values:
-        return self.of_parts(builder, [(operands, lanes)])
 
     def of_parts(self, builder: TileBuilder, parts: Sequence[Part]) -> Values:
         values, weights = [], []

@@ -4,12 +4,13 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ...analysis.program.dependences import extern_mutated
+from ...ir.storage import callee_name
 from ...mlir import ir
 from ..errors import RunError
 from ..extern_calls import ExternCall
 from ..rng import RngState
 from .graph_ops import on_numbers, run_extern
-from .graph_values import Module, callee_of, spec_of
+from .graph_values import Module, spec_of
 from .scalar.scalar_ops import constant_value, elementwise
 
 Values = list[Any]
@@ -61,7 +62,7 @@ class _Run:
         return on_numbers(op, function)(operands)
 
     def _call(self, op: ir.Operation, operands: Values) -> Values:
-        name = callee_of(op)
+        name = callee_name(op)
         target = self.module.function(name, op.location)
         if not isinstance(target, ExternCall):
             return list(target(operands, self.rng))

@@ -10,6 +10,7 @@ from ...analysis.program.dependences import extern_mutated
 from ...base.dataclass import dataclass
 from ...ir.kernel import named_sizes, string
 from ...ir.layout import TensorSpec
+from ...ir.storage import callee_name
 from ...mlir import ir
 from ..errors import RunError
 from ..extern_calls import ExternCall
@@ -22,7 +23,6 @@ from .graph_values import (
     Module,
     Step,
     Watch,
-    callee_of,
     layout_of,
     same_strides,
     spec_of,
@@ -98,7 +98,7 @@ class GraphFunction:
             return
         step = self._step(op)
         if op in self._watched:
-            mutated = extern_mutated(self._module.declaration(callee_of(op)))
+            mutated = extern_mutated(self._module.declaration(callee_name(op)))
             step = _watched(step, self._watched[op], mutated)
         if op in self._ranges:
             step = _in_range(step, self._ranges[op])
@@ -122,7 +122,7 @@ class GraphFunction:
         return scalar_step(op, function)
 
     def _call(self, op: ir.Operation) -> Step:
-        callee = callee_of(op)
+        callee = callee_name(op)
         target = self._module.function(callee, op.location)
         if isinstance(target, ExternCall):
             return extern_step(op, target, self._module.declaration(callee), self._module.shadow)

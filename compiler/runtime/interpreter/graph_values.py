@@ -10,6 +10,7 @@ from torch import Tensor
 from ...base.dataclass import dataclass
 from ...base.strides import span
 from ...ir.layout import TensorSpec
+from ...ir.storage import callee_name
 from ...mlir import ir
 from ..errors import RunError
 from ..rng import RngState
@@ -54,14 +55,9 @@ def spec_of(type_: ir.Type) -> TensorSpec | None:
     return TensorSpec.of(type_) if isinstance(type_, ir.RankedTensorType) else None
 
 
-def callee_of(op: ir.Operation) -> str:
-    """The name of the function that a ``func.call`` runs."""
-    return ir.FlatSymbolRefAttr(op.attributes["callee"]).value
-
-
 def describe(op: ir.Operation) -> str:
     """The name of an op in messages."""
-    return f"call of @{callee_of(op)}" if op.name == "func.call" else op.name
+    return f"call of @{callee_name(op)}" if op.name == "func.call" else op.name
 
 
 def same_strides(shape: Sequence[int], a: Sequence[int], b: Sequence[int]) -> bool:

@@ -9,9 +9,10 @@ from collections.abc import Callable, Sequence
 
 from ...base.dataclass import dataclass
 from ...ir.kernel import attribute_items, kernel_ties
+from ...ir.storage import callee_name
 from ...mlir import ir
 from ..errors import UseAfterFree
-from .graph_values import callee_of, describe
+from .graph_values import describe
 
 #: Ops that may use a value without reading its contents.
 _NO_USES = ("fuse.after", "fuse.size")
@@ -122,7 +123,7 @@ class StorageTracker:
             self._origins[result] = _Origin(storage, storage.version)
 
     def _call_aliases(self, op: ir.Operation) -> tuple[dict[int, int], set[int]]:
-        callee = self._declaration(callee_of(op))
+        callee = self._declaration(callee_name(op))
         if "fuse.ties" in callee.attributes:
             ties = dict(enumerate(kernel_ties(callee)))
             return ties, set(ties.values())
@@ -132,6 +133,6 @@ class StorageTracker:
             }, set()
         if any(a in callee.attributes for a in ("fuse.extern", "fuse.graph", "fuse.control_flow")):
             return {}, set()
-        results = self._results_of(callee_of(op))
+        results = self._results_of(callee_name(op))
         found = {i: r.argument for i, r in enumerate(results) if r.argument is not None}
         return found, {a for i, a in found.items() if results[i].written}

@@ -7,10 +7,10 @@ import torch
 from torch import Tensor
 
 from ...codegen.nvidia import TableText
+from ...ir.dialects.tt_types import element_of
 from ...mlir import ir
 from ..errors import RunError
 from .scalar.dtypes import CARRIERS, poison, value_dtype
-from .scalar.scalar_ops import element_type
 from .tile_batch import Batch, TileStep, aligned, at, each_window, integer_attribute
 from .tile_memory import Pointer
 
@@ -30,7 +30,7 @@ def _addptr(op: ir.Operation, shadow: bool) -> TileStep:
 
 
 def _load(op: ir.Operation, shadow: bool) -> TileStep:
-    dtype = value_dtype(element_type(op.results[0].type), shadow)
+    dtype = value_dtype(element_of(op.results[0].type), shadow)
 
     def step(batch: Batch, operands: Sequence[Any]) -> Tensor:
         pointer, mask, other = [*operands, None, None][:3]
@@ -61,7 +61,7 @@ def read_lanes(
 
 def table_step(op: ir.Operation, table: TableText, shadow: bool) -> TileStep:
     """What looks up a table at an address, by bits of a tile."""
-    dtype = value_dtype(element_type(op.results[0].type), shadow)
+    dtype = value_dtype(element_of(op.results[0].type), shadow)
 
     def step(batch: Batch, operands: Sequence[Any]) -> Tensor:
         pointer, bits = operands
@@ -82,7 +82,7 @@ def _memory_dtype(pointer: Pointer, dtype: torch.dtype) -> torch.dtype:
 
 
 def _store(op: ir.Operation, shadow: bool) -> TileStep:
-    dtype = value_dtype(element_type(op.operands[1].type), shadow)
+    dtype = value_dtype(element_of(op.operands[1].type), shadow)
 
     def step(batch: Batch, operands: Sequence[Any]) -> tuple[()]:
         pointer, value, mask = [*operands, None][:3]
@@ -121,7 +121,7 @@ def _atomic_rmw(op: ir.Operation, shadow: bool) -> TileStep:
     if code not in _ATOMICS and code not in _UNSIGNED_ATOMICS:
         raise RunError(f"tt.atomic_rmw has no operation {code}", op.location)
     used = any(True for _ in op.results[0].uses)
-    return each_window(atomic_step(op, code, value_dtype(element_type(op.operands[1].type), shadow), used))
+    return each_window(atomic_step(op, code, value_dtype(element_of(op.operands[1].type), shadow), used))
 
 
 def atomic_step(op: ir.Operation, code: int, dtype: torch.dtype, used: bool) -> TileStep:

@@ -6,12 +6,12 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from ...ir.dialects.tt_types import element_of
 from ...mlir import ir
 from ..errors import UnknownAssembly
 from .ptx.assembly import Assembly
 from .ptx.numbers import UnknownInstruction, masked, tensor_bits, tensor_of
 from .scalar.dtypes import value_dtype
-from .scalar.scalar_ops import element_type
 from .tile_batch import Batch, TileStep, aligned, integer_attribute, is_pointer
 
 
@@ -33,11 +33,11 @@ def assembly_step(op: ir.Operation, shadow: bool) -> TileStep:
     if any(is_pointer(v.type) for v in (*op.operands, *op.results)):
         raise refused("it takes or gives an address")
     sources, results = (
-        [value_dtype(element_type(v.type)) for v in values] for values in (op.operands, op.results)
+        [value_dtype(element_of(v.type)) for v in values] for values in (op.operands, op.results)
     )
     if torch.bool in (*sources, *results):
         raise refused("it takes or gives single bits")
-    held = [value_dtype(element_type(v.type), shadow) for v in op.results]
+    held = [value_dtype(element_of(v.type), shadow) for v in op.results]
     constraints = [
         part.strip() for part in given.split(",") if part.strip() and not part.strip().startswith("~")
     ]

@@ -13,9 +13,9 @@ import torch
 from torch import Tensor
 
 from ...base.dataclass import dataclass
+from ...ir.dialects.tt_types import element_of
 from ...mlir import ir
 from ..errors import RunError
-from .scalar.scalar_ops import element_type
 from .tile_memory import Memory, Pointer, Pointers
 
 #: (batch, operands) -> result, or a tuple of results.
@@ -44,7 +44,7 @@ def tile_shape(type_: ir.Type) -> tuple[int, ...]:
 
 def is_pointer(type_: ir.Type) -> bool:
     """Whether ``type_`` is an address or a tile of addresses."""
-    return str(element_type(type_)).startswith("!tt.ptr")
+    return str(element_of(type_)).startswith("!tt.ptr")
 
 
 def choose(mask: Tensor, a: Any, b: Any) -> Any:

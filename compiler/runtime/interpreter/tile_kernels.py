@@ -27,12 +27,12 @@ from ...codegen.nvidia import (
 from ...codegen.products.halves import HalfText
 from ...index import parse
 from ...ir.dialects.tt_text import FAMILIES, mirror_name
+from ...ir.dialects.tt_types import element_of
 from ...ir.kernel import kernel_ties, named_sizes, string, strings
 from ...mlir import ir
 from ..errors import RunError
 from ..torch_types import TORCH_DTYPES
 from .scalar.dtypes import value_dtype
-from .scalar.scalar_ops import element_type
 from .tile_accesses import table_step
 from .tile_assembly import assembly_step
 from .tile_batch import Batch, choose, tile_shape
@@ -313,7 +313,7 @@ def _if(reader: _Reader, op: ir.Operation) -> _Step:
 
 def _for(reader: _Reader, op: ir.Operation) -> _Step:
     block = reader.block(op.regions[0].blocks[0])
-    dtype = value_dtype(element_type(op.operands[0].type))
+    dtype = value_dtype(element_of(op.operands[0].type))
 
     def step(batch: Batch, values: list[Any], operands: list[Any]) -> Sequence[Any]:
         bounds, carried = operands[:3], operands[3:]

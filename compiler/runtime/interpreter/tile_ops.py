@@ -10,12 +10,13 @@ from torch import Tensor
 
 from ...codegen.nvidia import INTRINSICS, RECIPROCAL
 from ...ir.dialects.tt_text import FAMILIES, mirror_name
+from ...ir.dialects.tt_types import element_of
 from ...mlir import ir
 from ..errors import RunError
 from .scalar.assertions import assertion_error
 from .scalar.dtypes import value_dtype
 from .scalar.scalar_math import LIBM
-from .scalar.scalar_ops import FUNCTIONS, constant_value, element_type, elementwise
+from .scalar.scalar_ops import FUNCTIONS, constant_value, elementwise
 from .tile_accesses import ACCESSES
 from .tile_addresses import ADDRESSES
 from .tile_batch import Batch, TileStep, aligned, at, choose, integer_attribute, is_pointer, tile_shape
@@ -100,7 +101,7 @@ def _make_range(op: ir.Operation, shadow: bool) -> TileStep:
 
 def _constant(op: ir.Operation, shadow: bool) -> TileStep:
     type_, attribute = op.results[0].type, op.attributes["value"]
-    dtype, shape = value_dtype(element_type(type_), shadow), tile_shape(type_)
+    dtype, shape = value_dtype(element_of(type_), shadow), tile_shape(type_)
     if isinstance(attribute, ir.DenseElementsAttr) and not attribute.is_splat:
         made = torch.tensor(list(attribute), dtype=dtype).reshape(1, *shape)
     else:
@@ -140,7 +141,7 @@ def _assert(op: ir.Operation, shadow: bool) -> TileStep:
 
 
 def _dot(op: ir.Operation, shadow: bool) -> TileStep:
-    dtype = value_dtype(element_type(op.results[0].type), shadow)
+    dtype = value_dtype(element_of(op.results[0].type), shadow)
     return lambda batch, v: torch.matmul(v[0].to(dtype), v[1].to(dtype)) + v[2]
 
 
@@ -157,7 +158,7 @@ def _clampf(op: ir.Operation, shadow: bool) -> TileStep:
 
 
 def _bitcast(op: ir.Operation, shadow: bool) -> TileStep:
-    source, result = element_type(op.operands[0].type), element_type(op.results[0].type)
+    source, result = element_of(op.operands[0].type), element_of(op.results[0].type)
     if is_pointer(op.operands[0].type):
         return lambda batch, v: v[0]  # a load or store says how it reads the memory
     before, after, held = value_dtype(source), value_dtype(result), value_dtype(result, shadow)
@@ -170,7 +171,7 @@ def _bitcast(op: ir.Operation, shadow: bool) -> TileStep:
 
 
 def _fp_to_fp(op: ir.Operation, shadow: bool) -> TileStep:
-    dtype = value_dtype(element_type(op.results[0].type), shadow)
+    dtype = value_dtype(element_of(op.results[0].type), shadow)
     return lambda batch, v: v[0].to(dtype)
 
 

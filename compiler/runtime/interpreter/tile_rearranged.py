@@ -6,9 +6,9 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from ...ir.dialects.tt_types import element_of
 from ...mlir import ir
 from .scalar.dtypes import value_dtype
-from .scalar.scalar_ops import element_type
 from .tile_batch import Batch, TileStep, integer_attribute, tile_shape
 
 
@@ -40,7 +40,7 @@ def _gather(op: ir.Operation, shadow: bool) -> TileStep:
 
 def _histogram(op: ir.Operation, shadow: bool) -> TileStep:
     (bins,) = tile_shape(op.results[0].type)
-    dtype = value_dtype(element_type(op.results[0].type))
+    dtype = value_dtype(element_of(op.results[0].type))
     numbers = torch.arange(bins)
 
     def step(batch: Batch, operands: Sequence[Any]) -> Tensor:

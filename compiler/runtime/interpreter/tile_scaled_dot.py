@@ -8,10 +8,10 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from ...ir.dialects.tt_types import element_of
 from ...mlir import ir
 from ..errors import RunError
 from .scalar.dtypes import value_dtype
-from .scalar.scalar_ops import element_type
 from .tile_batch import Batch, TileStep, integer_attribute
 
 #: Values of ``a_elem_type`` that are types of the tile itself.
@@ -25,7 +25,7 @@ _BIAS, _NAN = 127, 0xFF
 
 def dot_scaled(op: ir.Operation, shadow: bool) -> TileStep:
     """The step of the op.  Raises RunError for numbers of 6 bits."""
-    dtype = value_dtype(element_type(op.results[0].type), shadow)
+    dtype = value_dtype(element_of(op.results[0].type), shadow)
     present = list(ir.DenseI32ArrayAttr(op.attributes["operandSegmentSizes"]))
     kinds = [integer_attribute(op, name) for name in ("a_elem_type", "b_elem_type")]
     packed = [_flag(op, name) for name in ("lhs_k_pack", "rhs_k_pack")]

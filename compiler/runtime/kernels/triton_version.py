@@ -75,8 +75,9 @@ class TritonDialect:
         )
 
     def spelled(self, text: str) -> str:
-        """TTIR as this version reads it, from how ``codegen/ttir.py`` prints it: descriptors wrap a tensor,
-        a barrier has a scope, which is that of all lanes, and LLVM's intrinsics have their newest names.
+        """TTIR as this version reads it, from how ``codegen/launches.py`` prints it: descriptors wrap a
+        tensor, a barrier has a scope, which is that of all lanes, and LLVM's intrinsics have their newest
+        names.
         """
         if "gpu.barrier" in text and not self.barrier_scope:
             text = _BARRIER.sub('"gpu.barrier"() :', text)

@@ -9,7 +9,7 @@ from compiling import Compiled
 from import_one import imported, outputs
 from lowering import lower, trace
 
-from fuse_mlir.compiler.codegen.ttir import ttir_text
+from fuse_mlir.compiler.codegen.launches import ttir_text
 from fuse_mlir.compiler.ir.kernel import INDEX_CHECK
 from fuse_mlir.compiler.runtime.errors import DeviceAssertError, IndexAssertError, RunError
 

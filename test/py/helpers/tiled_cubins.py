@@ -2,7 +2,7 @@
 
 from tiling_cases import Case, lowered
 
-from fuse_mlir.compiler.codegen.ttir import ttir_text
+from fuse_mlir.compiler.codegen.launches import ttir_text
 from fuse_mlir.compiler.ir.tile import Tile
 from fuse_mlir.compiler.runtime.kernels.cubin import CompiledCubin, Target
 from fuse_mlir.compiler.runtime.kernels.triton_compile import compile_ttir

@@ -11,6 +11,7 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
+from ....ir.dialects.tt_types import element_of
 from ....mlir import ir
 from ...errors import RunError
 from .dtypes import value_dtype
@@ -109,14 +110,14 @@ def _index_cast(x: Tensor, to: torch.dtype) -> Tensor:
 
 def _convert(function: Callable[[Tensor, torch.dtype], Tensor]) -> Maker:
     def make(op: ir.Operation, shadow: bool) -> Function:
-        to = value_dtype(element_type(op.results[0].type), shadow)
+        to = value_dtype(element_of(op.results[0].type), shadow)
         return lambda x: function(x, to)
 
     return make
 
 
 def _bitcast(op: ir.Operation, shadow: bool) -> Function:
-    source, result = element_type(op.operands[0].type), element_type(op.results[0].type)
+    source, result = element_of(op.operands[0].type), element_of(op.results[0].type)
     before, after = value_dtype(source), value_dtype(result)
     held = value_dtype(result, shadow)
     return lambda x: x.to(before).view(after).to(held)
@@ -161,11 +162,6 @@ FUNCTIONS: dict[str, Function] = disjoint(INTEGER, _FLOAT, MATH)
 ELEMENTWISE: dict[str, Maker] = disjoint(
     {name: _plain(f) for name, f in FUNCTIONS.items()}, _CONVERSION, {"fuse.libm": _libm}
 )
-
-
-def element_type(type_: ir.Type) -> ir.Type:
-    """The element type of a tile; a scalar type itself."""
-    return ir.RankedTensorType(type_).element_type if isinstance(type_, ir.RankedTensorType) else type_
 
 
 def elementwise(op: ir.Operation, shadow: bool) -> Function | None:
