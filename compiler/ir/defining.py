@@ -6,6 +6,8 @@ asks which it is, and takes a quarter of the time that comparing its name takes.
 There ``op.name`` says it.  An op as its class has no ``block``: ``op.operation`` has.
 """
 
+from collections.abc import Callable, Iterable
+
 from ..mlir import arith, ir
 
 
@@ -28,3 +30,18 @@ def constant_number(value: ir.Value) -> float | None:
     op = defining_op(value, arith.ConstantOp)
     found = None if op is None else op.attributes["value"]
     return found.value if isinstance(found, (ir.FloatAttr, ir.IntegerAttr)) else None
+
+
+def backward_slice(
+    values: Iterable[ir.Value], ends: Callable[[ir.OpView], object] = lambda op: False
+) -> list[ir.OpView]:
+    """The ops that values are computed of, each once and the nearest first: down to arguments, and to those
+    for which ``ends`` is true, which are part of it.
+    """
+    found, pending = dict[ir.OpView, None](), [*values]
+    while pending:
+        op = pending.pop().owner
+        if not isinstance(op, ir.Block) and op not in found:
+            found[op] = None
+            pending += () if ends(op) else op.operands
+    return [*found]

@@ -32,7 +32,7 @@ from typing import NamedTuple
 
 from ...compiler.analysis.kernel.precision import IMPLICIT
 from ...compiler.base.dataclass import dataclass
-from ...compiler.ir.defining import defining_op
+from ...compiler.ir.defining import backward_slice, defining_op
 from ...compiler.ir.dialects import fuse
 from ...compiler.ir.kernel import REDUCTIONS, Kernel, over
 from ...compiler.mlir import arith, ir, math
@@ -220,16 +220,7 @@ class SoftmaxRow:
 
     def _need_another_reduction(self, values: Iterable[ir.Value]) -> bool:
         """Whether values depend on a reduction over the row, which has to be complete first."""
-        pending, seen = [v.owner.operation for v in values if not isinstance(v.owner, ir.Block)], set()
-        while pending:
-            op = pending.pop()
-            if op in seen:
-                continue
-            seen.add(op)
-            if self._crosses(op):
-                return True
-            pending += [v.owner.operation for v in op.operands if not isinstance(v.owner, ir.Block)]
-        return False
+        return any(map(self._crosses, backward_slice(values)))
 
     def is_last(self, softmaxes: list[ir.Operation]) -> bool:
         """Whether all that depends on the softmaxes and runs along the row ends in the sum."""
@@ -301,12 +292,7 @@ def joined(parts: list[Signed], tree: _Tree) -> ir.Value | None:
 
 def erase_dead(*ops: ir.Operation) -> None:
     """Erases those of some ops of a block that have no uses, and what only they used."""
-    pending, reached = list(ops), set(ops)
-    while pending:
-        for value in pending.pop().operands:
-            if not isinstance(value.owner, ir.Block) and value.owner.operation not in reached:
-                reached.add(value.owner.operation)
-                pending.append(value.owner.operation)
+    reached = {*ops, *backward_slice(v for op in ops for v in op.operands)}
     for op in reversed([view.operation for view in ops[0].operation.block.operations]):
         if op in reached and len(op.results) and not any(list(result.uses) for result in op.results):
             op.erase()

@@ -4,7 +4,7 @@ from typing import ClassVar
 
 from ...compiler.base.dataclass import dataclass
 from ...compiler.base.remarks import Remarks
-from ...compiler.ir.defining import defining_op, is_true
+from ...compiler.ir.defining import backward_slice, defining_op, is_true
 from ...compiler.ir.dialects import fuse
 from ...compiler.ir.kernel import string
 from ...compiler.mlir import arith, ir
@@ -89,7 +89,4 @@ def _reads_back(store: ir.Operation, value: ir.Value, condition: ir.Value, new_w
 
 def _is_known(value: ir.Value) -> bool:
     """Whether coordinates and sizes decide a value."""
-    if isinstance(value.owner, ir.Block):
-        return True
-    op = value.owner.operation
-    return op.name != "fuse.load" and all(_is_known(operand) for operand in op.operands)
+    return not any(isinstance(op, fuse.Load) for op in backward_slice([value]))

@@ -7,6 +7,7 @@ from dataclasses import field
 
 from ...compiler.analysis.kernel.shape import KernelShape
 from ...compiler.base.dataclass import dataclass
+from ...compiler.ir.defining import backward_slice
 from ...compiler.ir.dialects import fuse
 from ...compiler.ir.kernel import Kernel, over, string
 from ...compiler.ir.layout import ELEMENT_BYTES, TensorSpec
@@ -122,15 +123,5 @@ def _bytes(shape: KernelShape, ops: Collection[ir.Operation]) -> int:
 
 def _closure(roots: Sequence[ir.Operation], stop: Collection[ir.Operation]) -> set[ir.Operation]:
     """The roots and all that they need, up to ``stop``."""
-    needed = set(roots)
-    pending = list(roots)
-    while pending:
-        op = pending.pop()
-        for value in op.operands:
-            if isinstance(value.owner, ir.Block):
-                continue
-            owner = value.owner.operation
-            if owner not in needed and owner not in stop:
-                needed.add(owner)
-                pending.append(owner)
-    return needed
+    needed = backward_slice((v for op in roots for v in op.operands), lambda op: op in stop)
+    return {*roots, *(op for op in needed if op not in stop)}

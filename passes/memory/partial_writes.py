@@ -8,7 +8,7 @@ from typing import NamedTuple
 from ...compiler.base.dataclass import dataclass
 from ...compiler.cost.hardware import SECTOR
 from ...compiler.index import Expr, Facts, Mod, const, linear, offset, parse, sym
-from ...compiler.ir.defining import defining_op, is_true
+from ...compiler.ir.defining import backward_slice, defining_op, is_true
 from ...compiler.ir.dialects import fuse
 from ...compiler.ir.kernel import Access, Kernel, argument_attributes, string
 from ...compiler.ir.layout import TensorSpec
@@ -85,7 +85,7 @@ def partial_write(func: ir.Operation) -> PartialWrite | None:
         return None
     if old.coords != store.coords or old.op.operands[0].type != store.op.operands[0].type:
         return None
-    if len({old.argument, new.argument, store.argument}) < 3 or _depends(value, old.op):
+    if len({old.argument, new.argument, store.argument}) < 3 or old.op in backward_slice([value]):
         return None
     if not (is_true(old.op.operands[1]) or negates(old.op.operands[1], condition)):
         return None
@@ -97,13 +97,6 @@ def _writes_all(kernel: Kernel, store: Access) -> bool:
     named = [str(c) for c in store.coords if c.constant is None]
     whole = is_true(store.op.operands[2]) and string(store.op.attributes["mode"]) == "set"
     return whole and sorted(named) == sorted(kernel.dims) and not store.indirect
-
-
-def _depends(value: ir.Value, op: ir.Operation) -> bool:
-    owner = value.owner
-    if isinstance(owner, ir.Block):
-        return False
-    return owner.operation == op or any(_depends(operand, op) for operand in owner.operation.operands)
 
 
 def _conjunction(condition: ir.Value) -> list[_Compared] | None:

@@ -32,6 +32,8 @@ from ...compiler.analysis.kernel.accesses import Crossing
 from ...compiler.analysis.kernel.precision import IMPLICIT
 from ...compiler.index import const, parse, sym
 from ...compiler.ir.contractions import DOT, ONLINE_DOT, ONLINE_TYPES
+from ...compiler.ir.defining import backward_slice
+from ...compiler.ir.dialects import fuse
 from ...compiler.ir.kernel import Kernel, natural, over, rows_of, string, strings
 from ...compiler.ir.layout import TensorSpec
 from ...compiler.mlir import arith, ir
@@ -205,7 +207,8 @@ def give_rows(func: ir.Operation) -> None:
     for first in (op for op in kernel.products if op != online):
         for factor in first.operands:
             of_keys = kernel.value_dims.get(factor, frozenset()) >= {*over(online)}
-            (keys if of_keys else queries).update(_loads_of(factor))
+            loads = (op for op in backward_slice([factor]) if isinstance(op, fuse.Load))
+            (keys if of_keys else queries).update(loads)
     if not queries - keys:
         return
     name = "d" + str(1 + max(natural(d)[1] for d in kernel.dims))
@@ -216,17 +219,6 @@ def give_rows(func: ir.Operation) -> None:
     for access in kernel.stores:
         if name in kernel.op_dims[access.op]:
             move_along(access.op, name)
-
-
-def _loads_of(value: ir.Value) -> set[ir.Operation]:
-    """The loads that a value is computed from."""
-    found, pending = set[ir.Operation](), [value]
-    while pending:
-        owner = pending.pop().owner
-        if not isinstance(owner, ir.Block) and owner.operation not in found:
-            found.add(owner.operation)
-            pending += owner.operation.operands
-    return {op for op in found if op.name == "fuse.load"}
 
 
 def move_along(access: ir.Operation, dim: str) -> None:

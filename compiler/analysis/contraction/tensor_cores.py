@@ -5,7 +5,7 @@ from types import MappingProxyType
 
 from ...base.dataclass import dataclass
 from ...ir.contractions import ACCUMULATORS, PRODUCTS
-from ...ir.defining import defining_op
+from ...ir.defining import backward_slice, defining_op
 from ...ir.dialects import fuse
 from ...ir.kernel import Access, over
 from ...mlir import arith, ir
@@ -232,14 +232,5 @@ def _of_tiles(shape: KernelShape, value: ir.Value) -> bool:
 
 def nearest(values: Iterable[ir.Value], kind: type[ir.OpView]) -> list[ir.Operation]:
     """The ops of a class that values are made of, without those that such ops are made of."""
-    found, seen, pending = list[ir.Operation](), set[ir.Operation](), [*values]
-    while pending:
-        made = pending.pop().owner
-        if isinstance(made, ir.Block) or made in seen:
-            continue
-        seen.add(made)
-        if isinstance(made, kind):
-            found.append(made)
-        else:
-            pending += made.operands
-    return found
+    made = backward_slice(values, lambda op: isinstance(op, kind))
+    return [op for op in made if isinstance(op, kind)]

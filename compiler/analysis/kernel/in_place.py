@@ -6,7 +6,7 @@ the caller to find out.
 """
 
 from ...index import Expr, offset
-from ...ir.defining import is_true
+from ...ir.defining import backward_slice, is_true
 from ...ir.dialects import fuse
 from ...ir.kernel import REDUCTIONS, Access, Kernel, string
 from ...mlir import ir
@@ -58,15 +58,4 @@ def _place(kernel: Kernel, access: Access) -> Expr:
 
 def _reaches(load: ir.Operation, value: ir.Value) -> bool:
     """Whether a value depends on a load at its own point: not through a reduction or a scan."""
-    waiting, seen = [value], set()
-    while waiting:
-        op = waiting.pop().owner
-        if isinstance(op, ir.Block):
-            continue
-        if op == load:
-            return True
-        if op in seen or op.name in REDUCTIONS or isinstance(op, fuse.Scan):
-            continue
-        seen.add(op)
-        waiting += list(op.operands)
-    return False
+    return load in backward_slice([value], lambda op: op.name in REDUCTIONS or isinstance(op, fuse.Scan))

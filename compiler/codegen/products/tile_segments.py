@@ -8,6 +8,7 @@ blocks, whatever the ends are.  What lies behind the last end is one more segmen
 An end is at least 0 and at most the number of rows, whatever the data says: nothing is read beyond a tensor.
 """
 
+from ...ir.defining import backward_slice
 from ...ir.dialects import tt
 from ...mlir import ir
 from ..folds.reduce import combine_kind, fold
@@ -73,12 +74,7 @@ class TileSegments(TileColumns):
 
     def _made_of(self, value: ir.Value) -> list[ir.Operation]:
         """The ops that a value is computed of, in program order."""
-        needed, pending = set[ir.Operation](), [value]
-        while pending:
-            owner = pending.pop().owner
-            if not isinstance(owner, ir.Block) and owner not in needed:
-                needed.add(owner)
-                pending += owner.operands
+        needed = {*backward_slice([value])}
         return [op for op in self.plan.ops if op in needed]
 
     def _joined_lanes(self, kind: str, value: ir.Value) -> ir.Value:
