@@ -45,3 +45,18 @@ def backward_slice(
             found[op] = None
             pending += () if ends(op) else op.operands
     return [*found]
+
+
+def forward_slice(
+    values: Iterable[ir.Value], ends: Callable[[ir.OpView], object] = lambda op: False
+) -> list[ir.OpView]:
+    """The ops that use values, and those that use what these compute, each once and the nearest first: up to
+    those for which ``ends`` is true, which are part of it.
+    """
+    found, pending = dict[ir.OpView, None](), [*values]
+    while pending:
+        for op in [use.owner for use in pending.pop().uses]:
+            if op not in found:
+                found[op] = None
+                pending += () if ends(op) else op.results
+    return [*found]

@@ -32,7 +32,7 @@ from typing import NamedTuple
 
 from ...compiler.analysis.kernel.precision import IMPLICIT
 from ...compiler.base.dataclass import dataclass
-from ...compiler.ir.defining import backward_slice, defining_op
+from ...compiler.ir.defining import backward_slice, defining_op, forward_slice
 from ...compiler.ir.dialects import fuse
 from ...compiler.ir.kernel import REDUCTIONS, Kernel, over
 from ...compiler.mlir import arith, ir, math
@@ -224,19 +224,9 @@ class SoftmaxRow:
 
     def is_last(self, softmaxes: list[ir.Operation]) -> bool:
         """Whether all that depends on the softmaxes and runs along the row ends in the sum."""
-        pending = [use.owner.operation for op in softmaxes for r in op.results for use in r.uses]
-        seen = set()
-        while pending:
-            op = pending.pop()
-            if op in seen or op == self.total:
-                continue
-            seen.add(op)
-            if self.kernel.op_dims[op] & self.dims and not len(op.results):
-                return False
-            if op.name in ("fuse.store", *REDUCTIONS) and self.kernel.op_dims[op] & self.dims:
-                return False
-            pending += [use.owner.operation for result in op.results for use in result.uses]
-        return True
+        made = forward_slice((r for op in softmaxes for r in op.results), lambda op: op == self.total)
+        ends = (op for op in made if not len(op.results) or op.name in ("fuse.store", *REDUCTIONS))
+        return not any(op != self.total and self.kernel.op_dims.get(op, set()) & self.dims for op in ends)
 
 
 def _is_log(value: ir.Value, of: ir.Value) -> bool:

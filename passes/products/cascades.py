@@ -32,7 +32,7 @@ from ...compiler.analysis.kernel.accesses import Crossing
 from ...compiler.analysis.kernel.precision import IMPLICIT
 from ...compiler.index import const, parse, sym
 from ...compiler.ir.contractions import DOT, ONLINE_DOT, ONLINE_TYPES
-from ...compiler.ir.defining import backward_slice
+from ...compiler.ir.defining import backward_slice, forward_slice
 from ...compiler.ir.dialects import fuse
 from ...compiler.ir.kernel import Kernel, natural, over, rows_of, string, strings
 from ...compiler.ir.layout import TensorSpec
@@ -245,12 +245,7 @@ def _turn(kernel: Kernel, firsts: list[ir.Operation], lasts: list[ir.Operation],
     for first in firsts:
         if columns & kernel.value_dims.get(first.operands[0], frozenset()):
             _swap(first)
-    made, pending = set[ir.Operation](), [*firsts]
-    while pending:
-        op = pending.pop()
-        if op not in made:
-            made.add(op)
-            pending += [use.owner.operation for r in op.results for use in r.uses]
+    made = {*firsts, *forward_slice(r for op in firsts for r in op.results)}
     for last in lasts:
         owner = last.operands[1].owner
         if not isinstance(owner, ir.Block) and owner.operation in made:

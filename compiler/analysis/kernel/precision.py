@@ -12,7 +12,7 @@ the mark ``fuse.coarse``: its error need not be smaller than beside the rounding
 """
 
 from ...ir.contractions import PRODUCTS
-from ...ir.defining import constant_number
+from ...ir.defining import constant_number, forward_slice
 from ...mlir import arith, ir, math
 
 #: The attribute of an ``arith.truncf`` to 16 bits that no cast of the program's asks for: eager rounds there
@@ -95,17 +95,8 @@ def summed_by_products(op: ir.Operation) -> bool:
     """Whether all that is computed of a value is a factor of products of matrices, which add it up beside
     others: numbers below 2**-126 may be 0 there.
     """
-    pending, seen = [op], set[ir.Operation]()
-    while pending:
-        for use in [use for result in pending.pop().results for use in result.uses]:
-            user = use.owner
-            if user.name in PRODUCTS or user in seen:
-                continue
-            if not isinstance(user, _INTO_PRODUCTS):
-                return False
-            seen.add(user)
-            pending.append(user)
-    return True
+    made = forward_slice(op.results, lambda user: user.name in PRODUCTS)
+    return all(user.name in PRODUCTS or isinstance(user, _INTO_PRODUCTS) for user in made)
 
 
 def _adds_ordinary(user: ir.Operation) -> bool:

@@ -10,6 +10,7 @@ from functools import cached_property
 from ...base.dataclass import dataclass
 from ...cost.hardware import Hardware
 from ...ir.contractions import PRODUCTS
+from ...ir.defining import forward_slice
 from ...ir.dialects import fuse
 from ...ir.kernel import over, string
 from ...ir.layout import ELEMENT_BYTES
@@ -440,13 +441,4 @@ def ranked_tiles(shape: KernelShape, hardware: Hardware, most: int) -> list[Tile
 
 def _is_of_factor(load: ir.Operation) -> bool:
     """Whether a product multiplies something that is computed of a load, before another product does."""
-    pending, seen = [load], set[ir.Operation]()
-    while pending:
-        for use in [use for result in pending.pop().results for use in result.uses]:
-            user = use.owner
-            if user.name in PRODUCTS:
-                return True
-            if user not in seen:
-                seen.add(user)
-                pending.append(user)
-    return False
+    return any(op.name in PRODUCTS for op in forward_slice(load.results))
