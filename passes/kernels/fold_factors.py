@@ -131,11 +131,9 @@ def _moves_behind(dot: ir.Operation) -> bool:
             narrow = _narrow(_joined(factors), operand.type)
         dot.operands[place] = narrow
         result = dot.results[0]
-        readers = [(use.owner.operation, use.operand_number) for use in result.uses]
         with ir.InsertionPoint.after(dot), dot.location:
             scaled = _times(result, constant)
-        for reader, number in readers:
-            reader.operands[number] = scaled
+        result.replace_all_uses_except(scaled, scaled.owner.operation)
         return True
     return False
 

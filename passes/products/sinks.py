@@ -116,13 +116,12 @@ def _reduces(op: ir.Operation, kind: str, columns: set[str]) -> bool:
 def _scale(total: ir.Operation, top: ir.Value, c: ir.Value) -> None:
     """Multiplies a sum by exp(top - c), behind it.  Where top is -inf it is c - c: 0 where c is finite."""
     value = total.results[0]
-    readers = [(use.owner.operation, use.operand_number) for use in value.uses]
     with ir.InsertionPoint.after(total), total.location:
         factor = math.exp(arith.subf(top, c))
         empty = arith.cmpf(_EQUAL, top, arith.constant(value.type, -inf))
-        scaled = arith.mulf(arith.select(empty, arith.subf(c, c), value), factor)
-    for reader, number in readers:
-        reader.operands[number] = scaled
+        kept = arith.select(empty, arith.subf(c, c), value)
+        scaled = arith.mulf(kept, factor)
+    value.replace_all_uses_except(scaled, kept.owner.operation)
 
 
 __all__ = ["subtract_maxima"]
