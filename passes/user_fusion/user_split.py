@@ -13,9 +13,9 @@ After::
 """
 
 from collections.abc import Collection, Iterable
+from typing import TypeAlias
 
 from ...compiler.analysis.kernel.precision import IMPLICIT
-from ...compiler.base.dataclass import dataclass
 from ...compiler.cost.slots import FREE
 from ...compiler.ir.defining import defining_op
 from ...compiler.ir.kernel import REDUCTIONS, Kernel, argument_attributes, string, strings
@@ -29,14 +29,8 @@ from ..base.results import drop_results
 _CROSSING = (*REDUCTIONS, "fuse.scan")
 
 
-@dataclass(frozen=True)
-class Cut:
-    """Which results of a kernel the first part stores, and the second part reads.
-
-    first: the numbers of the results.
-    """
-
-    first: tuple[int, ...]
+#: The numbers of the results of a kernel that the first part stores, and the second part reads.
+Cut: TypeAlias = tuple[int, ...]
 
 
 def find_cut(reader: Kernel, read: Collection[int]) -> Cut | None:
@@ -59,7 +53,7 @@ def find_cut(reader: Kernel, read: Collection[int]) -> Cut | None:
     if not rest or not through or any(loads & _slice(store.operands, cut) for store in rest):
         return None
     computed = [v for v in cut if not isinstance(v.owner, ir.Block) and v.owner.operation.name not in FREE]
-    return Cut(tuple(through)) if len(computed) == len(cut) else None
+    return tuple(through) if len(computed) == len(cut) else None
 
 
 def split(program: Program, call: ir.Operation, cut: Cut) -> tuple[ir.Operation, ir.Operation]:
@@ -67,19 +61,19 @@ def split(program: Program, call: ir.Operation, cut: Cut) -> tuple[ir.Operation,
     kernel = program.callee(call)
     count = len(call.results)
     first = program.recall(call, kernel, list(call.operands), [r.type for r in call.results])
-    first = drop_results(program, first, kernel, [n in cut.first for n in range(count)])
+    first = drop_results(program, first, kernel, [n in cut for n in range(count)])
     rest = program.copy(kernel)
     operands = [*call.operands, *first.results]
     _read_stored(program, rest, cut)
     second = program.recall(call, rest, operands, [r.type for r in call.results])
-    return first, drop_results(program, second, rest, [n not in cut.first for n in range(count)])
+    return first, drop_results(program, second, rest, [n not in cut for n in range(count)])
 
 
 def replace(program: Program, call: ir.Operation, cut: Cut, parts: Iterable[ir.Operation]) -> None:
     """Gives the uses of ``call`` to its parts, and erases it."""
     first, second = parts
-    rest = [n for n in range(len(call.results)) if n not in cut.first]
-    for numbers, part in ((cut.first, first), (rest, second)):
+    rest = [n for n in range(len(call.results)) if n not in cut]
+    for numbers, part in ((cut, first), (rest, second)):
         for number, result in zip(numbers, part.results, strict=True):
             call.results[number].replace_all_uses_with(result)
     program.erase_call(call)
@@ -102,7 +96,7 @@ def _read_stored(program: Program, func: ir.Operation, cut: Cut) -> None:
     """Gives ``func`` an argument for each result of the first part, which it reads instead of computing."""
     block, attributes = func.regions[0].blocks[0], argument_attributes(func)
     stores = [v.owner.operation for v in block.operations[len(block.operations) - 1].operation.operands]
-    for number in cut.first:
+    for number in cut:
         store = stores[number]
         tensor = block.add_argument(store.results[0].type, func.location)
         attributes.append({})
@@ -113,10 +107,10 @@ def _read_stored(program: Program, func: ir.Operation, cut: Cut) -> None:
         )
         with ir.InsertionPoint(made), store.location:
             loaded = load(tensor, element, strings(store.attributes["at"]))
-            _replace_uses(stored, loaded, store)
+            stored.replace_all_uses_except(loaded, store)
             if rounded is not None:
                 exact = rounded.operands[0]
-                _replace_uses(exact, arith.extf(exact.type, loaded), rounded)
+                exact.replace_all_uses_except(arith.extf(exact.type, loaded), rounded.operation)
     set_signature(func, result_types(func), attributes)
 
 
@@ -126,10 +120,3 @@ def _rounding(store: ir.Operation) -> ir.Operation | None:
     """
     rounded = defining_op(store.operands[1], arith.TruncFOp)
     return rounded if rounded is not None and IMPLICIT in rounded.attributes else None
-
-
-def _replace_uses(old: ir.Value, new: ir.Value, but: ir.Operation) -> None:
-    """Gives the uses of ``old`` to ``new``, but for that of one op."""
-    for use in list(old.uses):
-        if use.owner.operation != but:
-            use.owner.operation.operands[use.operand_number] = new
