@@ -11,7 +11,7 @@ from ...compiler.mlir import cf, ir
 from ..analysis_manager import Analyses, AnalysisManager
 from ..base.kernels import kernel_body
 from ..base.program import Program
-from ..pass_base import AnalysisPass
+from ..pass_base import AnalysisPass, remark_on
 
 
 @dataclass(frozen=True)
@@ -83,11 +83,8 @@ class DeduplicateChecks(AnalysisPass):
         for number in implied:
             checks[number].op.erase()
         program.clean(own)
-        name = string(own.attributes["sym_name"])
-        remarks.add(
-            self.name, "passed", "implied", f"@{name} looks up what was checked before",
-            ops=(name,), locations=(str(call.location),), assertions=len(implied),
-        )  # fmt: skip
+        message = f"@{string(own.attributes['sym_name'])} looks up what was checked before"
+        remark_on(call, remarks, self.name, "passed", "implied", message, assertions=len(implied))
 
 
 def _checks(kernel: ir.Operation) -> bool:
