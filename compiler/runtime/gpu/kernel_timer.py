@@ -43,6 +43,11 @@ class KernelTimer:
     def __post_init__(self) -> None:
         self._samples = ColdSamples(self.device)
 
+    @property
+    def place(self) -> torch.device:
+        """The device as torch names it."""
+        return torch.device("cuda", self.device)
+
     def fastest(self, trials: Sequence[Trial], deadline: float) -> int | None:
         with torch.cuda.device(self.device), torch.no_grad():
             launchers = self._launchers(trials)
@@ -99,8 +104,7 @@ class KernelTimer:
         free, _ = torch.cuda.mem_get_info(self.device)
         if 3 * sum(a.bytes for a in arguments) + FLUSH_BYTES > free:
             return None
-        place = self._samples.place
-        generator = torch.Generator(place).manual_seed(0)  # torch's own generator must not advance
+        generator = torch.Generator(self.place).manual_seed(0)  # torch's own generator must not advance
         made: list[torch.Tensor | int] = []
         for argument in arguments:
             if not argument.element:
@@ -108,10 +112,10 @@ class KernelTimer:
                 continue
             dtype = TORCH_DTYPES[argument.element]
             if dtype in _TOLERANCE:
-                values = torch.empty(argument.elements, dtype=_drawn_in(dtype), device=place)
+                values = torch.empty(argument.elements, dtype=_drawn_in(dtype), device=self.place)
                 made.append(values.normal_(generator=generator).to(dtype))
             else:
-                made.append(torch.zeros(argument.elements, dtype=dtype, device=place))
+                made.append(torch.zeros(argument.elements, dtype=dtype, device=self.place))
         return made
 
     def _right(
