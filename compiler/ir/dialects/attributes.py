@@ -443,7 +443,7 @@ ATTRIBUTES = (
         "fuse.index_check",
         "The condition says that an index is in range: an IndexError otherwise. Triton does not see it.",
         "the importer; what lowers an assertion copies it",
-        "the interpreter (`assertion_error` of `runtime/errors.py`)",
+        "`deduplicate-checks`; the interpreter (`assertion_error` of `runtime/errors.py`)",
     ),
     DiscardableAttribute(
         "fuse.implicit",
