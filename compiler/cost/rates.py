@@ -404,12 +404,3 @@ def named_rates(table: Any, prefix: str = "") -> Iterator[tuple[str, Rate]]:
             yield prefix + field.name, value
         elif hasattr(value, "__dataclass_fields__"):
             yield from named_rates(value, f"{prefix}{field.name}.")
-
-
-def regimes(rates: Rates) -> Iterator[tuple[str, Regime]]:
-    """The dotted name of every regime of a GPU, and the regime."""
-    for table in fields(rates):
-        for field in fields(getattr(rates, table.name)):
-            value = getattr(getattr(rates, table.name), field.name)
-            if isinstance(value, Regime):
-                yield f"{table.name}.{field.name}", value

@@ -97,11 +97,6 @@ def reductions(wanted: Callable[[ReductionOp], object]) -> tuple[str, ...]:
     return tuple(op.name for op in REDUCTION_OPS.values() if wanted(op))
 
 
-def fold_kinds(wanted: Callable[[FoldKind], object]) -> tuple[str, ...]:
-    """The names of the kinds of fold for which ``wanted`` is true."""
-    return tuple(kind.name for kind in FOLD_KINDS.values() if wanted(kind))
-
-
 def identity_of(kind: str, element: ir.Type) -> int | float:
     """The value that a fold or an argument reduction starts from, and that masked lanes hold.
 

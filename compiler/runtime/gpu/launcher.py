@@ -222,18 +222,13 @@ def _check_signature(cubin: CompiledCubin, signature: tuple[str, ...]) -> None:
             )
 
 
-def argument_layout(signature: Sequence[str], nulls: int = 2) -> tuple[str, int]:
-    """(`struct` format, bytes) of the arguments as C lays them out: each at a multiple of its size.
+def argument_codes(signature: Sequence[str], nulls: int) -> tuple[list[str], int]:
+    """(`struct` format of each argument, its padding before it; bytes of all) as C lays arguments out: each
+    at a multiple of its size.
 
     Triton's two scratch pointers are part of it, of which the last `nulls` are not in the signature. The
-    format has no byte-order mark.
+    formats have no byte-order mark.
     """
-    codes, size = _argument_codes(signature, nulls)
-    return "".join(codes), size
-
-
-def _argument_codes(signature: Sequence[str], nulls: int) -> tuple[list[str], int]:
-    """`argument_layout` with a format for each argument, its padding before it."""
     codes, at = [], 0
     for kind in [ARG_TYPES[entry] for entry in signature] + [ARG_TYPES["ptr"]] * nulls:
         padding = -at % kind.size
@@ -289,7 +284,7 @@ def _launch_function(
     if is_early(cubin.ptx):
         attributes += (_PROGRAMMATIC_SERIALIZATION, 1, 0, 0, 0)
     count = len(attributes) // 5
-    codes, size = _argument_codes(signature, nulls)
+    codes, size = argument_codes(signature, nulls)
     head = "=" + _CONFIG + _ATTRIBUTE * count
     extra_at = struct.calcsize(head)
     size_at = extra_at + struct.calcsize("=" + _EXTRA)

@@ -1,7 +1,7 @@
 """There is one clock, all fitted numbers stand in tables, and estimates grow with the work."""
 
 import ast
-from dataclasses import replace
+from dataclasses import fields, replace
 from pathlib import Path
 
 import pytest
@@ -12,7 +12,7 @@ from fuse_mlir.compiler.analysis.contraction.surroundings import Moved
 from fuse_mlir.compiler.analysis.contraction.tiles import ProductForm
 from fuse_mlir.compiler.cost.clock import microseconds, seconds
 from fuse_mlir.compiler.cost.devices import hardware_named, models
-from fuse_mlir.compiler.cost.rates import Rate, named_rates, regimes
+from fuse_mlir.compiler.cost.rates import Rate, Rates, Regime, named_rates
 from fuse_mlir.compiler.cost.transfers import Transfer
 from fuse_mlir.compiler.cost.work import LAUNCH, START, Work
 
@@ -107,7 +107,14 @@ def test_a_rate_is_a_number() -> None:
             H200.rates.but({name: 0.5})
 
 
-REGIMES = dict(regimes(H200.rates))
+def regimes(rates: Rates) -> dict[str, Regime]:
+    """Every regime of a GPU by its dotted name."""
+    tables = {table.name: vars(getattr(rates, table.name)) for table in fields(rates)}
+    found = {f"{name}.{field}": value for name, table in tables.items() for field, value in table.items()}
+    return {name: value for name, value in found.items() if isinstance(value, Regime)}
+
+
+REGIMES = regimes(H200.rates)
 
 
 def test_regimes_that_nobody_measured_say_so() -> None:
@@ -121,7 +128,7 @@ def test_more_work_takes_no_less_time(name: str) -> None:
         1 << 20, 1 << 20, 1 << 24, 1 << 30, "bf16", Transfer("all-reduce", 1 << 20, 8), 1 << 20, 8, 1.0
     )
     for gpu in map(hardware_named, models()):
-        regime = dict(regimes(gpu.rates))[name]
+        regime = regimes(gpu.rates)[name]
         base = microseconds(work, gpu, regime)
         assert 0 < base == pytest.approx(seconds(work, gpu, regime) * 1e6)
         assert microseconds(replace(work, launches=1), gpu, regime) == base + gpu.launch

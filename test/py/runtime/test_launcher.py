@@ -12,7 +12,7 @@ import torch
 from fuse_mlir.compiler.codegen.nvidia import EARLY_TEXT
 from fuse_mlir.compiler.runtime.gpu import launcher
 from fuse_mlir.compiler.runtime.gpu.cuda_driver import CudaError
-from fuse_mlir.compiler.runtime.gpu.launcher import ARG_TYPES, Launcher, LaunchError, argument_layout
+from fuse_mlir.compiler.runtime.gpu.launcher import ARG_TYPES, Launcher, LaunchError, argument_codes
 from fuse_mlir.compiler.runtime.kernels.cubin import CompiledCubin
 
 
@@ -223,7 +223,7 @@ def test_arguments_are_laid_out_as_in_c():
         65535,
     ]
     block = launched(signature, *values)
-    assert argument_layout(signature)[1] == len(block) == ctypes.sizeof(Arguments)
+    assert argument_codes(signature, 2)[1] == len(block) == ctypes.sizeof(Arguments)
     read = Arguments.from_buffer_copy(block)
     got = [getattr(read, name) for name, _ in Arguments._fields_]
     assert got == [*values[:7], 0x3E00, values[8], 0x3FC0, *values[10:], 0, 0]
