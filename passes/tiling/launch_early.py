@@ -18,8 +18,6 @@ from ..pass_base import AnalysisPass, hardware_of
 
 #: Bytes of a weight below which its product takes a launch, not memory's time.
 _LEAST_WEIGHT = 1 << 20
-#: The part of the bytes of a product that are weights.
-_WEIGHTS_PART = 0.75
 
 
 @dataclass(frozen=True)
@@ -92,7 +90,7 @@ def _multiplies_few_rows(call: ir.Operation, callee: ir.Operation) -> bool:
         if isinstance(value, ir.BlockArgument)
         and _LEAST_WEIGHT <= (size := _bytes(value)) <= traffic.reads[number]
     )
-    return not traffic.flops and weights >= _WEIGHTS_PART * (sum(traffic.reads) + sum(traffic.writes)) > 0
+    return not traffic.flops and 2 * weights > sum(traffic.reads) + sum(traffic.writes)
 
 
 def _bytes(value: ir.Value) -> int:

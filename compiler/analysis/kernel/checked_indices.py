@@ -31,17 +31,18 @@ class IndexCheck(NamedTuple):
 
 def index_checks(kernel: Kernel) -> list[IndexCheck]:
     """The assertions of a scalar kernel that compare an integer which is always loaded with constants, in
-    their order.  Any other has no entry: one with a bound that is a symbol, or with a guard.
+    their order.  Any other has no entry: one with a bound that is a symbol, with a guard, or of an index that
+    is computed of numbers of another kind.
     """
     found = []
     for op in kernel.asserts:
         if not index_check(op):
             continue
         index = _loaded(op.operands[0])
-        if index is None:
+        if index is None or not isinstance(index.results[0].type, ir.IntegerType):
             continue
         [access] = [a for a in kernel.loads if a.op == index.operation]
-        width = ir.IntegerType(index.results[0].type).width
+        width = index.results[0].type.width
         pieces = _pieces(op.operands[0], index.results[0], (-(1 << width - 1), (1 << width - 1) - 1))
         if pieces is not None and is_true(index.operands[1]):
             passed = _joined(piece.span for piece in pieces if piece.least)

@@ -683,3 +683,51 @@ module attributes {fuse.device = "cuda:0"} {
     return %r : tensor<64xf32>
   }
 }
+
+// -----
+
+// Must not fire: the index is computed of floats.
+// CHECK-LABEL: func.func private @first(
+// CHECK: cf.assert
+// CHECK-LABEL: func.func private @second(
+// CHECK: cf.assert
+// SAID-NOT: implied
+module attributes {fuse.device = "cuda:0"} {
+  func.func @main(%x: tensor<1024x64xf32>, %y: tensor<1024x64xf32>, %at: tensor<1xf32>) -> (tensor<64xf32>, tensor<64xf32>) {
+    %o = "fuse.empty"() {syms = []} : () -> tensor<64xf32>
+    %a = call @first(%x, %at, %o) : (tensor<1024x64xf32>, tensor<1xf32>, tensor<64xf32>) -> tensor<64xf32>
+    %p = "fuse.empty"() {syms = []} : () -> tensor<64xf32>
+    %b = call @second(%y, %at, %p) : (tensor<1024x64xf32>, tensor<1xf32>, tensor<64xf32>) -> tensor<64xf32>
+    return %a, %b : tensor<64xf32>, tensor<64xf32>
+  }
+  func.func private @first(%x: tensor<1024x64xf32>, %at: tensor<1xf32>, %o: tensor<64xf32>) -> tensor<64xf32> attributes {fuse.kernel, fuse.dims = {d0 = "64"}, fuse.ties = array<i64: 2>} {
+    %true = arith.constant true
+    %zero = arith.constant 0.0 : f32
+    %least = arith.constant 0 : i64
+    %most = arith.constant 1024 : i64
+    %f = "fuse.load"(%at, %true, %zero) {at = ["0"]} : (tensor<1xf32>, i1, f32) -> f32
+    %i = arith.fptosi %f : f32 to i64
+    %not_below = arith.cmpi sge, %i, %least : i64
+    %below = arith.cmpi slt, %i, %most : i64
+    %inside = arith.andi %not_below, %below : i1
+    cf.assert %inside, "index out of bounds" {fuse.index_check}
+    %v = "fuse.load"(%x, %inside, %zero, %i) {at = ["i0", "d0"]} : (tensor<1024x64xf32>, i1, f32, i64) -> f32
+    %r = "fuse.store"(%o, %v, %true) {at = ["d0"], mode = "set"} : (tensor<64xf32>, f32, i1) -> tensor<64xf32>
+    return %r : tensor<64xf32>
+  }
+  func.func private @second(%x: tensor<1024x64xf32>, %at: tensor<1xf32>, %o: tensor<64xf32>) -> tensor<64xf32> attributes {fuse.kernel, fuse.dims = {d0 = "64"}, fuse.ties = array<i64: 2>} {
+    %true = arith.constant true
+    %zero = arith.constant 0.0 : f32
+    %least = arith.constant 0 : i64
+    %most = arith.constant 1024 : i64
+    %f = "fuse.load"(%at, %true, %zero) {at = ["0"]} : (tensor<1xf32>, i1, f32) -> f32
+    %i = arith.fptosi %f : f32 to i64
+    %not_below = arith.cmpi sge, %i, %least : i64
+    %below = arith.cmpi slt, %i, %most : i64
+    %inside = arith.andi %not_below, %below : i1
+    cf.assert %inside, "index out of bounds" {fuse.index_check}
+    %v = "fuse.load"(%x, %inside, %zero, %i) {at = ["i0", "d0"]} : (tensor<1024x64xf32>, i1, f32, i64) -> f32
+    %r = "fuse.store"(%o, %v, %true) {at = ["d0"], mode = "set"} : (tensor<64xf32>, f32, i1) -> tensor<64xf32>
+    return %r : tensor<64xf32>
+  }
+}
