@@ -20,6 +20,7 @@ from ....passes.pass_base import Pass, PassError
 from ....passes.tiling.apply_tiling import apply_tiling
 from ....passes.tiling.choose_tiling import ChooseTiling
 from ....passes.tiling.lower_to_tt import LowerToTt
+from ....passes.tiling.reroll_loops import RerollLoops
 from ...analysis.kernel.shape import KernelShape
 from ...analysis.tiling.candidates import kernel_key, tiles_to_try
 from ...base.dataclass import dataclass
@@ -108,7 +109,7 @@ class TilingSearch:
             return None
         tiles, trials = [], []
         for tile in choices:
-            trial = _trial(func, tile, hints, device)
+            trial = _trial(func, tile, hints, device, hardware.name)
             if trial is not None:
                 tiles.append(tile)
                 trials.append(trial)
@@ -170,7 +171,7 @@ def _arguments(func: ir.Operation, hints: Hints) -> list[Argument]:
     return found
 
 
-def _trial(func: ir.Operation, tile: Tile, hints: Hints, device: str) -> Trial | None:
+def _trial(func: ir.Operation, tile: Tile, hints: Hints, device: str, hardware: str) -> Trial | None:
     """The kernel with ``tile``, ready to compile; None where it cannot be written so."""
     name = string(func.attributes["sym_name"])
     module = _alone(func, device)
@@ -179,7 +180,7 @@ def _trial(func: ir.Operation, tile: Tile, hints: Hints, device: str) -> Trial |
     try:
         apply_tiling(copy)
         remarks = Remarks()
-        for p in (PlanMemory(), LowerToTt()):
+        for p in (RerollLoops(hardware), PlanMemory(), LowerToTt()):
             p.run(module, remarks)
     except PassError as error:
         log.debug("autotune: @%s cannot have %s: %s", name, tile, error)

@@ -257,7 +257,7 @@ def test_trials_hold_what_the_kernel_takes(tmp_path):
     module = at_tiles("columns")
     with module.context, ir.Location.unknown():
         [(func, hints)] = _tunable(module)
-        trial = _trial(func, Tile.of(func.attributes["fuse.tile"]), hints, '"cpu"')
+        trial = _trial(func, Tile.of(func.attributes["fuse.tile"]), hints, '"cpu"', "generic")
     assert [(a.element, a.elements) for a in trial.arguments] == [("f32", 12000), ("f32", 40), ("f32", 40)]
     assert trial.written == (2,) and len(trial.grid) == 3
     assert [kind for _, kind in trial.parameters] == ["ptr", "ptr", "ptr"]
@@ -268,7 +268,7 @@ def test_sizes_are_taken_at_their_hints():
     module = at_tiles("softmax", dynamic=True)
     with module.context, ir.Location.unknown():
         [(func, hints)] = _tunable(module)
-        trial = _trial(func, Tile.of(func.attributes["fuse.tile"]), hints, '"cpu"')
+        trial = _trial(func, Tile.of(func.attributes["fuse.tile"]), hints, '"cpu"', "generic")
     assert sorted(hints.values()) == [40, 96]
     assert [a.elements for a in trial.arguments if a.element] == [40 * 96, 96, 40 * 96]
     assert {a.value for a in trial.arguments if not a.element} == {40, 96}

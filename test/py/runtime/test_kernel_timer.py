@@ -134,7 +134,7 @@ def timed(tmp_path, name="pointwise", **options) -> int | None:
         [(func, hints)] = _tunable(module)
         default = Tile.of(func.attributes["fuse.tile"])
         tiles = [replace(default, num_warps=warps) for warps in (4, 1, 2, 8)]
-        trials = [_trial(func, tile, hints, '"cpu"') for tile in tiles]
+        trials = [_trial(func, tile, hints, '"cpu"', "generic") for tile in tiles]
     timer = KernelTimer(0, Options(cache_dir=tmp_path, threads=2))
     return timer.fastest(trials, time.monotonic() + 60.0)
 
@@ -180,6 +180,6 @@ def test_the_users_random_numbers_stay(tmp_path, monkeypatch):
     torch.set_rng_state(state)
     with module.context, ir.Location.unknown():
         [(func, hints)] = _tunable(module)
-        trial = _trial(func, Tile.of(func.attributes["fuse.tile"]), hints, '"cpu"')
+        trial = _trial(func, Tile.of(func.attributes["fuse.tile"]), hints, '"cpu"', "generic")
     KernelTimer(0, Options(cache_dir=tmp_path)).fastest([trial, trial], time.monotonic() + 60.0)
     assert torch.equal(torch.rand(3), trials_before)
