@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Guess: a Python float that Dynamo takes as an argument, since it varies, is divided as Python divides: 1.0 // 0.1 is 9.0.
+# Guess: a Python float that Dynamo takes as an argument, since it varies, is divided as Python divides: 1.0 // 0.1 is
+# 9.0.
 # Seen on 2026-11-29 with torch 2.13.0 (and 2.15.0), backend aot_eager, on a CPU: SymFloat makes a // b the floor of a
 # rounded quotient, as an integer, which is 10 here, and for infinity -2**63 instead of NaN. The remainder of such a
 # float raises an AttributeError about python_mod. The first value is a constant of the graph, and right.

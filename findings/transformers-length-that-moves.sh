@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Guess: get_seq_length() of a cache is how long the cache was when it was asked, whatever kind of cache it is.
-# Seen on 2026-11-29 with transformers 5.24.0: DynamicCache gives an int. StaticCache gives the tensor that it counts with,
-# and counts in place, so a length that was kept says 4 after the next token. A mask or position that is made of it
-# before an update, and used after it, is that of the next step.
+# Seen on 2026-11-29 with transformers 5.24.0: DynamicCache gives an int. StaticCache gives the tensor that it counts
+# with, and counts in place, so a length that was kept says 4 after the next token. A mask or position that is made of
+# it before an update, and used after it, is that of the next step.
 set -euo pipefail
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Guess: range(start, stop, step) in a kernel is Python's range, so with a step of -1 it counts down.
-# Seen on 2026-11-29 with triton 3.6.0 (3.9.0, too), without a GPU: it does where the step is a constant. A step that is an
-# argument of the kernel becomes that of scf.for, which has to be positive: the PTX compares start < stop at once, so from
-# 10 to 0 it runs zero times and says nothing. Triton's interpreter (3.9.0) runs it ten times.
+# Seen on 2026-11-29 with triton 3.6.0 (3.9.0, too), without a GPU: it does where the step is a constant. A step that is
+# an argument of the kernel becomes that of scf.for, which has to be positive: the PTX compares start < stop at once, so
+# from 10 to 0 it runs zero times and says nothing. Triton's interpreter (3.9.0) runs it ten times.
 set -euo pipefail
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # Guess: tl.sort gives the elements that it gets, in some order, whatever they are.
-# Seen on 2026-11-29 with triton 3.6.0 (and 3.9.0), without a GPU: each of two partners decides for itself whether to take
-# the other's element, by one comparison and its side. Where the comparison is false both ways, the left one keeps its
-# element and the right one takes a copy: of 3, NaN, 1, 2 the NaN is lost and 3 is there twice, and of a NaN first all
-# four are NaN. A sort of 0.0 and -0.0 makes two equal zeros. The TTIR of the compiled kernel has the same selects.
+# Seen on 2026-11-29 with triton 3.6.0 (and 3.9.0), without a GPU: each of two partners decides for itself whether to
+# take the other's element, by one comparison and its side. Where the comparison is false both ways, the left one keeps
+# its element and the right one takes a copy: of 3, NaN, 1, 2 the NaN is lost and 3 is there twice, and of a NaN first
+# all four are NaN. A sort of 0.0 and -0.0 makes two equal zeros. The TTIR of the compiled kernel has the same selects.
 set -euo pipefail
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT

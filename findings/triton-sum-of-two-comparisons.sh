@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Guess: in a kernel (a > 0) + (b > 0) counts, as tl.sum of comparisons does, or is "or", as it is in torch.
-# Seen on 2026-11-29 with triton 3.6.0 (3.9.0, too), without a GPU: both are of one bit, and so is the sum, so true and true
-# give false. A difference is the same, and minus a comparison is the comparison. A number beside one makes 32 bits of
-# it. Triton's interpreter of 3.6.0 gives 1, numpy's "or", that of 3.9.0 gives 0.
+# Seen on 2026-11-29 with triton 3.6.0 (3.9.0, too), without a GPU: both are of one bit, and so is the sum, so true and
+# true give false. A difference is the same, and minus a comparison is the comparison. A number beside one makes 32 bits
+# of it. Triton's interpreter of 3.6.0 gives 1, numpy's "or", that of 3.9.0 gives 0.
 set -euo pipefail
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
