@@ -53,8 +53,8 @@ def test_softmax_compiles_and_needs_shared_memory():
 
 @pytest.mark.parametrize(("columns", "parts"), [(16, 3), (32, 0), (64, 0)])
 def test_descriptors_of_narrow_rows_are_added_in_halves(columns: int, parts: int) -> None:
-    """ptxas adds the address to their high word, too.  The first of four parts is no sum, and from Triton 3.9 on
-    none is: the address is added in 32 bits, and the high word is put beside it.
+    """ptxas adds the address to their high word, too.  The first of four parts is no sum, and from Triton 3.9
+    on none is: the address is added in 32 bits, and the high word is put beside it.
     """
     ptx = compile_ttir(product_kernel(columns), target=Target(90), num_warps=4).ptx
     beside = len(re.findall(r"or\.b64\s+%rd\d+, %rd\d+, -?\d{11,};", ptx))

@@ -181,9 +181,9 @@ def test_estimates_of_products_grow_with_bytes(kind: str, gpu: str) -> None:
 
 #: Borders of regimes: rows, columns, summed elements and batch on both sides of each, and by how much the
 #: estimates of a kernel and of a call jump there today: the larger time over the smaller one, in bf16 on an
-#: H200.  Jumps that are real: a block more of rows or columns (128/129 and 256/257), and 16 rows in a batch, of
-#: which a program multiplies four matrices at once, but not one of 17.  All others say that two
-#: regimes disagree about neighbours.  None may grow; one that falls is written down here.
+#: H200.  Jumps that are real: a block more of rows or columns (128/129 and 256/257), and 16 rows in a batch,
+#: of which a program multiplies four matrices at once, but not one of 17.  All others say that two regimes
+#: disagree about neighbours.  None may grow; one that falls is written down here.
 BORDERS = {
     "4/5 rows of 14336 x 4096 weights": ((4, 14336, 4096), (5, 14336, 4096), 1.022, 1.165),
     "4/5 rows of 4096 x 14336 weights": ((4, 4096, 14336), (5, 4096, 14336), 1.022, 1.156),
