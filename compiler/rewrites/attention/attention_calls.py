@@ -17,10 +17,11 @@ block is computed of which it hides each score.
 It fires where the kernel was measured to take less time (``cost/attention.py``): under a mask that is
 computed in the graph, as a window of positions is; one for all rows; one of floats; and one of bools in
 memory for narrow heads, or of at most 1024 keys.  It does not fire without a mask, or for one that became
-``is_causal``, as the kernels of the library that take none take less time; with dropout; for a few queries,
-whose keys are split; of fewer than 256 keys, which nobody measured; where gradients are asked for, under
-autocast, for sizes that are unknown while compiling; nor under an option that makes no such kernel:
-``products`` other than ``auto``, or ``rounding="eager"``.
+``is_causal``, as the kernels of the library that take none take less time; for one whose numbers are looked
+up in a table, which layers may share (``attention-biases`` says where a kernel looks them up); with
+dropout; for a few queries, whose keys are split; of fewer than 256 keys, which nobody measured; where
+gradients are asked for, under autocast, for sizes that are unknown while compiling; nor under an option
+that makes no such kernel: ``products`` other than ``auto``, or ``rounding="eager"``.
 
 A row that sees no key is 0, as the op defines it.  A NaN in a score that a mask of bools hides is lost.
 
@@ -42,6 +43,7 @@ from ..captured.attention_masks import attention_arguments
 from ..captured.attention_splits import hardware_of, runs_under_autocast
 from ..captured.matching import example, rewrite_graphs
 from ..rewriting import Weighed, rewrite
+from .bias_tables import is_looked_up
 
 #: The most queries of a call whose keys ``attention-splits`` or the library splits.
 MOST_SPLIT = 16
@@ -110,6 +112,8 @@ def _refusal(node: Node) -> str | None:
     unmeasured = sizes.unmeasured(hardware)
     if unmeasured is not None:
         return unmeasured
+    if is_looked_up(arguments["attn_mask"], q.shape[2] + k.shape[2]):
+        return "its mask is looked up in a table, which each kernel would do for each score"
     computed = _is_computed(arguments["attn_mask"], q.shape[2] + k.shape[2])
     bools = mask.dtype == torch.bool
     times = sizes.call_times(hardware, computed=computed, bools=bools, rows=mask.shape[-2])

@@ -58,6 +58,25 @@ def table_of(mask: Node, rows: int, keys: int) -> BiasTable | str | None:
     return "other ops read its bias, too" if shared else BiasTable(int(ops), made.numel())
 
 
+def is_looked_up(mask: Node, places: int) -> bool:
+    """Whether numbers that a mask is computed of are looked up for each row and key: a tensor of floats with
+    more elements than ``places``.
+    """
+    pending, seen = [mask], set[Node]()
+    while pending:
+        node = pending.pop()
+        value = example(node)
+        if node in seen or value is None:
+            continue
+        seen.add(node)
+        inputs = _tensors(node)
+        looks_up = name_of(node) in _LOOK_UPS and len(inputs) > 1
+        if looks_up and value.is_floating_point() and value.numel() > places:
+            return True
+        pending += inputs
+    return False
+
+
 def lies_in_memory(node: Node | None) -> bool:
     """Whether a tensor is an argument or an attribute, perhaps in another shape."""
     while node is not None and node.op in ("call_method", "call_function"):
@@ -96,4 +115,4 @@ def _ops(place: Node, rows: int, keys: int) -> float | None:
     return count
 
 
-__all__ = ["MOVED", "BiasTable", "lies_in_memory", "name_of", "table_of"]
+__all__ = ["MOVED", "BiasTable", "is_looked_up", "lies_in_memory", "name_of", "table_of"]

@@ -54,6 +54,24 @@ def dropped(q: Tensor, k: Tensor, v: Tensor, mask: Tensor) -> Tensor:
     return F.scaled_dot_product_attention(q, k, v, mask, 0.1, enable_gqa=True)
 
 
+def distances(q: Tensor, k: Tensor) -> Tensor:
+    return (torch.arange(q.shape[2])[:, None] - torch.arange(k.shape[2])).abs()
+
+
+def by_distance(q: Tensor, k: Tensor, v: Tensor, table: Tensor) -> Tensor:
+    """As T5 adds numbers that it learned for ranges of distances."""
+    far = 16 + distances(q, k).float().log().long()
+    bias = F.embedding(torch.where(distances(q, k) < 16, distances(q, k), far), table)
+    mask = bias.permute(2, 0, 1)[None] + torch.where(distances(q, k) > 20, -torch.inf, 0.0)
+    return F.scaled_dot_product_attention(q, k, v, mask.to(q.dtype), enable_gqa=True)
+
+
+def by_document(q: Tensor, k: Tensor, v: Tensor, documents: Tensor) -> Tensor:
+    """What is looked up is of rows and of keys."""
+    rows, keys = documents[torch.arange(q.shape[2])], documents[torch.arange(k.shape[2])]
+    return F.scaled_dot_product_attention(q, k, v, rows[:, None] == keys, enable_gqa=True)
+
+
 def broadcast(q: Tensor, k: Tensor, v: Tensor, mask: Tensor) -> Tensor:
     return F.scaled_dot_product_attention(q, k[:1], v[:1], mask, enable_gqa=True)
 
@@ -115,6 +133,16 @@ def test_it_computes_what_the_call_does(function: Any, of_mask: torch.dtype) -> 
 def test_masks_that_are_computed_or_for_all_rows_are_of_heads_of_any_width() -> None:
     assert spell_calls(captured(windowed, head=128, mask=(2048,), of_mask=torch.int64)) == 1
     assert spell_calls(captured(for_all_rows, head=128)) == 1
+
+
+@pytest.mark.parametrize("keys", [512, 2048])
+def test_a_mask_that_is_looked_up_for_each_score_is_made_once(keys: int) -> None:
+    """Layers share it; and a kernel would compute the ranges for each score."""
+    counted = spell_calls(captured(by_distance, keys=keys, mask=(32, 8), of_mask=torch.bfloat16))
+    assert isinstance(counted, Weighed)
+    assert int(counted) == 0
+    assert [text.partition(",")[0] for _, text in counted.kept] == ["its mask is looked up in a table"]
+    assert spell_calls(captured(by_document, keys=keys, mask=(2048,), of_mask=torch.int64)) == 1
 
 
 @pytest.mark.parametrize("of_mask", [torch.bool, torch.bfloat16])
