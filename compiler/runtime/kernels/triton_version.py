@@ -13,14 +13,6 @@ from importlib import metadata
 from ...base.dataclass import dataclass
 from ...base.versions import distribution
 
-CACHE_MODIFIERS = {"none": 1, "ca": 2, "cg": 3, "wb": 4, "cs": 5, "wt": 6, "cv": 7}
-"""tt.load's and tt.store's cache modifiers, with the integers of Triton's enum."""
-
-EVICTION_POLICIES = {"evict_normal": 1, "evict_first": 2, "evict_last": 3}
-"""tt.load's and tt.store's eviction policies, with the integers of Triton's enum."""
-
-_REJECTED_HINTS = frozenset({("cg", "evict_last"), ("wb", "evict_first")})
-
 
 class TritonVersionError(RuntimeError):
     """Triton is not installed, or it is older than every version this project supports."""
@@ -45,39 +37,10 @@ class TritonDialect:
     barrier_scope: bool
     overloaded_ex2: bool
 
-    def access_hint(self, cache: str = "none", evict: str = "evict_normal") -> str:
-        """The attributes of a tt.load or tt.store that ask for `cache` and `evict`, without braces; "" for
-        the defaults.
-
-        Raises ValueError for an unknown name, or for a pair that ptxas refuses.
-        """
-        if cache not in CACHE_MODIFIERS:
-            raise ValueError(
-                f"unknown cache modifier '{cache}': expected one of {', '.join(CACHE_MODIFIERS)}"
-            )
-        if evict not in EVICTION_POLICIES:
-            raise ValueError(
-                f"unknown eviction policy '{evict}': expected one of {', '.join(EVICTION_POLICIES)}"
-            )
-        if (cache, evict) in _REJECTED_HINTS:
-            raise ValueError(f"ptxas refuses the cache modifier '{cache}' together with '{evict}'")
-        if (cache, evict) == ("none", "evict_normal"):
-            return ""
-        if self.cache_policy_attr:
-            return f"cachePolicy = #tt.cache_policy<cache_modifier = {cache}, eviction_policy = {evict}>"
-        return f"cache = {CACHE_MODIFIERS[cache]} : i32, evict = {EVICTION_POLICIES[evict]} : i32"
-
-    def tensordesc_type(self, shape: tuple[int, ...], element: str) -> str:
-        """The type of a tensor descriptor over blocks of `shape` of the MLIR element type `element`."""
-        block = "x".join([*map(str, shape), element])
-        return (
-            f"!tt.tensordesc<tensor<{block}>>" if self.tensordesc_wraps_tensor else f"!tt.tensordesc<{block}>"
-        )
-
     def spelled(self, text: str) -> str:
         """TTIR as this version reads it, from how ``codegen/launches.py`` prints it: descriptors wrap a
-        tensor, a barrier has a scope, which is that of all lanes, and LLVM's intrinsics have their newest
-        names.
+        tensor, a barrier has a scope, which is that of all lanes, LLVM's intrinsics have their newest
+        names, and hints are integers.
         """
         if "gpu.barrier" in text and not self.barrier_scope:
             text = _BARRIER.sub('"gpu.barrier"() :', text)
@@ -85,11 +48,25 @@ class TritonDialect:
             text = _DESCRIPTOR.sub(r"!tt.tensordesc<\1>", text)
         if not self.overloaded_ex2:
             text = text.replace('"llvm.nvvm.ex2.approx.ftz.f32"', '"llvm.nvvm.ex2.approx.ftz.f"')
-        return text
+        return _HINTS.sub(_as_policy, text) if self.cache_policy_attr else text
+
+
+# Triton's enums of the integers, which begin at 1.
+_MODIFIERS = ("none", "ca", "cg", "wb", "cs", "wt", "cv")
+_POLICIES = ("normal", "first", "last")
+
+
+def _as_policy(hints: re.Match[str]) -> str:
+    cache = _MODIFIERS[int(hints["cache"] or 1) - 1]
+    evict = _POLICIES[int(hints["evict"] or hints["alone"] or 1) - 1]
+    return f"cachePolicy = #tt.cache_policy<cache_modifier = {cache}, eviction_policy = evict_{evict}>"
 
 
 _BARRIER = re.compile(r'"gpu\.barrier"\(\) (?:<\{.*?\}>|\{.*?\}) :')
 _DESCRIPTOR = re.compile(r"!tt\.tensordesc<tensor<([^<>]*)>>")
+_HINTS = re.compile(
+    r"\bcache = (?P<cache>\d) : i32(?:, evict = (?P<evict>\d) : i32)?|\bevict = (?P<alone>\d) : i32"
+)
 
 _3_6 = TritonDialect(
     (3, 6),

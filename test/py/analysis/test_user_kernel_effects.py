@@ -1,14 +1,10 @@
 """What users' kernels are said to read and write, and where, beside what they do on the interpreter."""
 
 import json
-import os
-import subprocess
-import sys
 from dataclasses import fields
 
 import newest_triton
 import pytest
-from repository import ROOT
 from user_kernel_launches import Launch, parsed
 from user_kernel_models import LAUNCHES
 from user_kernel_watching import elements_of, function, watched
@@ -72,16 +68,7 @@ def test_no_kernel_touches_memory_that_it_is_not_said_to(launch):
 
 
 def test_the_newest_triton_gives_the_same():
-    newest_triton.require()
-    found = [str(newest_triton.FOLDER), *filter(None, [os.environ.get("PYTHONPATH")])]
-    done = subprocess.run(
-        [sys.executable, ROOT / "test/py/helpers/user_kernel_models.py", *SPELT_DIFFERENTLY],
-        env=os.environ | {"PYTHONPATH": os.pathsep.join(found)},
-        capture_output=True,
-        text=True,
-    )
-    assert done.returncode == 0, done.stderr
-    newest = json.loads(done.stdout.splitlines()[-1])
+    newest = json.loads(newest_triton.printed("user_kernel_models.py", *SPELT_DIFFERENTLY))
     installed = [launch for launch in LAUNCHES if launch.name in SPELT_DIFFERENTLY]
     assert newest == {launch.name: user_kernels_text(parsed(launch)[1]) for launch in installed}
     assert len(newest) == len(SPELT_DIFFERENTLY)

@@ -1,11 +1,14 @@
 """TTIR text to cubin, and the errors on the way."""
 
+import json
 import os
 import pickle
 import re
 from unittest import mock
 
+import newest_triton
 import pytest
+from hinted_loads import HINTS, found_in_ptx
 from ttir_kernels import add_kernel, product_kernel, scalars_kernel, softmax_kernel, transpose_kernel
 
 from fuse_mlir.compiler.base.triton_text import captured_stderr
@@ -281,36 +284,26 @@ def test_versions_choose_the_newest_row_not_newer():
 
 def test_spellings():
     old, new = triton_version.triton_dialect("3.6.0"), triton_version.triton_dialect("3.9.0")
-    assert old.access_hint() == new.access_hint() == ""
-    assert old.access_hint("cg") == "cache = 3 : i32, evict = 1 : i32"
-    assert (
-        new.access_hint("cg")
-        == "cachePolicy = #tt.cache_policy<cache_modifier = cg, eviction_policy = evict_normal>"
-    )
-    assert old.tensordesc_type((64, 32), "f16") == "!tt.tensordesc<tensor<64x32xf16>>"
-    assert new.tensordesc_type((64, 32), "f16") == "!tt.tensordesc<64x32xf16>"
-    for cache, evict in (
-        ("cg", "evict_last"),
-        ("wb", "evict_first"),
-        ("l2", "evict_normal"),
-        ("cg", "never"),
+    block = "!tt.tensordesc<tensor<64x32xf16>>"
+    assert (old.spelled(block), new.spelled(block)) == (block, "!tt.tensordesc<64x32xf16>")
+    for hints, cache, evict in (
+        ("cache = 3 : i32, evict = 1 : i32", "cg", "normal"),
+        ("cache = 5 : i32", "cs", "normal"),
+        ("evict = 2 : i32", "none", "first"),
+        ("cache = 1 : i32, evict = 3 : i32", "none", "last"),
     ):
-        with pytest.raises(ValueError):
-            old.access_hint(cache, evict)
+        text = f'"tt.load"(%p) {{{hints}, isVolatile = true}} : (!tt.ptr<f32>) -> f32'
+        policy = f"#tt.cache_policy<cache_modifier = {cache}, eviction_policy = evict_{evict}>"
+        assert old.spelled(text) == text
+        assert new.spelled(text) == text.replace(hints, f"cachePolicy = {policy}")
 
 
-@pytest.mark.parametrize(
-    ("cache", "evict", "in_ptx"),
-    [
-        ("none", "evict_first", "L1::evict_first"),
-        ("none", "evict_last", "L1::evict_last"),
-        ("cg", "evict_normal", ".cg."),
-        ("ca", "evict_normal", ".ca."),
-    ],
-)
-def test_hints_of_the_installed_version_reach_the_ptx(cache, evict, in_ptx):
+def test_hints_reach_the_ptx():
     """An attribute that Triton does not know is ignored without a word, so only the PTX can tell."""
-    hint = triton_version.triton_dialect().access_hint(cache, evict)
-    with_hint = compile_ttir(softmax_kernel(hint=hint), target=Target(), num_warps=4)
-    assert in_ptx in with_hint.ptx
-    assert in_ptx not in compile_ttir(softmax_kernel(), target=Target(), num_warps=4).ptx
+    assert all(found_in_ptx(hint) for hint in HINTS)
+    assert not any(found_in_ptx(hint, "") for hint in HINTS)
+
+
+def test_hints_reach_the_ptx_of_the_newest_version():
+    printed = json.loads(newest_triton.printed("hinted_loads.py"))
+    assert printed == {"version": newest_triton.NEWEST, "missing": []}

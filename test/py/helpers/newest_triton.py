@@ -27,19 +27,26 @@ def require() -> None:
         pytest.skip(f"Triton {NEWEST} for this Python is not in build/: `./run setup` fetches it")
 
 
-def report(files: Sequence[Path], targets: Sequence[str] = ()) -> dict[str, Any]:
-    """What `lit_kernels` prints for arguments where the newest Triton is found first; skips where there is
-    none.
+def printed(script: str, *arguments: str) -> str:
+    """The last line that a script of this folder prints where the newest Triton is found first; skips where
+    there is none.
     """
     require()
     found = [str(FOLDER), *filter(None, [os.environ.get("PYTHONPATH")])]
-    flags = [f"--target={target}" for target in targets]
     done = subprocess.run(
-        [sys.executable, ROOT / "test/py/helpers/lit_kernels.py", *flags, *map(str, files)],
+        [sys.executable, ROOT / "test/py/helpers" / script, *arguments],
         env=os.environ | {"PYTHONPATH": os.pathsep.join(found)},
         capture_output=True,
         text=True,
     )
     assert done.returncode == 0, done.stderr
-    printed: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
-    return printed
+    return done.stdout.splitlines()[-1]
+
+
+def report(files: Sequence[Path], targets: Sequence[str] = ()) -> dict[str, Any]:
+    """What `lit_kernels` prints for arguments where the newest Triton is found first; skips where there is
+    none.
+    """
+    flags = [f"--target={target}" for target in targets]
+    found: dict[str, Any] = json.loads(printed("lit_kernels.py", *flags, *map(str, files)))
+    return found

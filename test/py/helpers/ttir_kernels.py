@@ -39,7 +39,7 @@ def add_kernel(name: str = "add_kernel", value: str = "arith.addf") -> str:
 def softmax_kernel(columns: int = 256, hint: str = "") -> str:
     """out[row] = softmax(x[row]) over `columns` (a power of two) f32; arguments x, out; one row a program.
 
-    hint: further attributes of the load, as `TritonDialect.access_hint` gives them.
+    hint: further attributes of the load.
     """
     vec, ptr, pvec = f"tensor<{columns}xf32>", "!tt.ptr<f32>", f"tensor<{columns}x!tt.ptr<f32>>"
     index = f"tensor<{columns}xi32>"
