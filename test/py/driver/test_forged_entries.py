@@ -66,16 +66,31 @@ def model(x: torch.Tensor, w: torch.Tensor) -> torch.Tensor:
     return ((x @ x.T).relu() + 1).softmax(-1).sum(0, dtype=torch.float64)
 
 
+#: What runs code or makes objects of any class.
+RUNS = ("exec", "compile", "os.system", "subprocess.Popen", "pickle.find_class")
+
+
 class Watch:
-    """Tells what Python is asked to run while it is on."""
+    """Tells what Python is asked to run while it is on.
+
+    Nothing takes a hook off again, and Dynamo makes thousands of events for each graph (each ``id`` is one).
+    So the hook is no Python function but a dict's own, which keeps what is first said with each event.
+    """
 
     def __init__(self) -> None:
-        self.on, self.seen = False, list[str]()
-        sys.addaudithook(self._hook)
+        self._first: dict[str, Any] = {}
+        sys.addaudithook(self._first.setdefault)
 
-    def _hook(self, event: str, arguments: Any) -> None:
-        if self.on and event in ("exec", "compile", "os.system", "subprocess.Popen", "pickle.find_class"):
-            self.seen.append(event)
+    def start(self) -> None:
+        """From now on what runs is noticed."""
+        for event in RUNS:
+            self._first.pop(event, None)
+
+    def stop(self) -> list[str]:
+        """What ran since the start."""
+        seen = [event for event in RUNS if event in self._first]
+        self._first.update(dict.fromkeys((*RUNS, *self._first)))  # with no argument: nobody is kept alive
+        return seen
 
 
 @pytest.fixture(scope="module")
@@ -178,6 +193,14 @@ def bound(plan: Plan) -> None:
     LaunchPlan.bind(plan, launchers, bind_externs(plan, {}), lambda device, count: (0, 0))
 
 
+def test_what_runs_is_watched(watch: Watch) -> None:
+    watch.start()
+    exec("1 + 1")
+    assert watch.stop() == ["exec", "compile"]
+    watch.start()
+    assert watch.stop() == []
+
+
 @pytest.mark.parametrize(
     ("suffix", "read", "forge", "count"),
     [
@@ -195,8 +218,7 @@ def test_a_forged_entry_is_refused_in_one_sentence_or_runs(
     read(body)  # its types are looked at once
     for number in range(count):
         wrong = forge(body, draw)
-        watch.seen.clear()
-        watch.on = True
+        watch.start()
         try:
             found = read(wrong)
         except ValueError as error:
@@ -204,8 +226,7 @@ def test_a_forged_entry_is_refused_in_one_sentence_or_runs(
             assert str(error) and "\n" not in " ".join(str(error).split()), number
             continue
         finally:
-            watch.on = False
-            assert watch.seen == [], number
+            assert watch.stop() == [], number
         if suffix == ".program":
             try:
                 bound(found[0].plan)
