@@ -29,6 +29,9 @@ It fires where
 It does not fire on active dropout, because the fused kernels draw other random numbers than eager mode; in a
 checkpoint without gradients, where torch refuses the op; nor where algorithms must be deterministic.
 
+Where gradients are asked for, the mean of the keys is subtracted from each (``attention_rows.py``): a kernel's
+gradients are those of a result of 16 bits, and what all keys share would multiply what its rounding took.
+
 Fused kernels choose the strides of their result.  A copy makes the result contiguous, as that of a product
 is, unless the only reader merges the heads.  A row whose every key is masked with -inf is NaN, as it is when
 it is spelled out, where a fused kernel gives 0 or anything: ``attention_rows.py`` says how.  On a GPU a row
@@ -64,6 +67,7 @@ from .attention_rows import (
     FusedMask,
     add_checked,
     added_mask,
+    centre_keys,
     filled_mask,
     hide_keys,
     row_guard,
@@ -382,6 +386,8 @@ def _replace(graph: Graph, found: Attention) -> None:
         if loses_rows(q):
             guard = row_guard(emit, fused, query, key, mask)
             query = emit("add", query, guard) if found.differentiated else query
+        if found.differentiated and fused.kind != "keys":
+            key = centre_keys(emit, key, q)
         out = _split(emit, found, q, query, key, value, mask)
         if out is None:
             operands = [query, key, value]

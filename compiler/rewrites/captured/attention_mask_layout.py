@@ -54,6 +54,7 @@ from ..rewriting import rewrite
 from .attention import kernel_refusal
 from .attention_layout import merges_heads
 from .attention_masks import attention_arguments
+from .attention_rows import centre_keys
 from .matching import example, rewrite_graphs
 
 log = logging.getLogger(__name__)
@@ -92,8 +93,7 @@ def _lay_out(node: Node) -> bool:
     with node.graph.inserting_before(node):
         changed = {"attn_mask": emit("contiguous", mask)}
         if _needs_gradient(arguments):
-            key = arguments["key"]
-            changed["key"] = emit("sub", key, emit("mean", key, -2, keepdim=True))
+            changed["key"] = centre_keys(emit, arguments["key"], example(arguments["query"]))
     node.args, node.kwargs = (), arguments | changed
     out = example(node)
     if out is not None and out.is_contiguous() and not merges_heads(node):

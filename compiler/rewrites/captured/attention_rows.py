@@ -1,6 +1,6 @@
 """What a fused attention kernel is given, so that each row is what the spelled-out steps make of it.
 
-Four things differ between the steps and the kernels of ``scaled_dot_product_attention``:
+Five things differ between the steps and the kernels of ``scaled_dot_product_attention``:
 
 - Scores that are *filled in* are replaced, whatever they were.  A kernel *adds* its mask, and NaN + -inf is
   NaN.  So a filled mask becomes ``is_causal``, which replaces, or nothing, where the graph alone says that it
@@ -16,6 +16,10 @@ Four things differ between the steps and the kernels of ``scaled_dot_product_att
 - torch's kernel for CPUs gives 0 for a row whose scores are all -inf, or all NaN without a mask.  There NaN
   is added to the row of the query, for the gradients, and to that of the result, where the query or all keys
   of a row hold something that is not finite.
+- The gradients of a row's scores sum to 0.  In a kernel they sum to a rounding error, as it subtracts
+  ``dout . out`` from each, with a result that was rounded to 16 bits.  What all keys have in common multiplies
+  that sum in the gradient of the query.  So their mean is subtracted from the keys, which softmax ignores, and
+  with it from their gradient, of which each has the same part of what queries have in common.
 
 A gradient reads hidden keys in eager mode: that of the query is a sum over all keys, each times 0 where it is
 hidden, which is NaN where such a key is NaN.  ``_times_zero`` adds what those terms are.
@@ -200,7 +204,7 @@ def hide_keys(
     if differentiated:
         seen = emit("logical_not", column)
         asked = emit("add", asked, _times_zero(emit, query, emit("masked_fill", key, seen, 0.0)))
-        kept = emit("add", kept, _times_zero(emit, key, query))
+        kept = centre_keys(emit, emit("add", kept, _times_zero(emit, key, query)), q, hidden)
     return asked, kept, mask
 
 
@@ -217,6 +221,21 @@ def _times_zero(emit: Emit, of: Node, rows: Node) -> Node:
 def _odd_keys(emit: Emit, key: Node) -> Node:
     """Whether keys ``[.., s, d]`` hold anything that is not finite, ``[.., 1, s]``."""
     return emit("unsqueeze", emit("isnan", emit("amax", emit("mul", emit("detach", key), 0.0), -1)), -2)
+
+
+def centre_keys(emit: Emit, key: Node, q: Tensor, hidden: Node | None = None) -> Node:
+    """Keys ``[.., s, d]`` less their mean, where gradients are asked for and kernels round products of ``q``.
+
+    hidden: bool, ``[.., 1, s]``: keys that are 0 and hidden from all queries, which are in no mean.  A column
+    that holds anything that is not finite stays as it is.
+    """
+    if q.dtype.itemsize > 2 and q.device.type == "cpu":
+        return key
+    mean = emit("mean", key, -2, True)
+    if hidden is not None:
+        seen = emit("type_as", emit("transpose", emit("logical_not", hidden), -2, -1), mean)
+        mean = emit("div", mean, emit("mean", seen, -2, True))
+    return emit("sub", key, emit("nan_to_num", mean, 0.0, 0.0, 0.0))
 
 
 def row_guard(emit: Emit, found: FusedMask, query: Node, key: Node, mask: Node | None) -> Node:
@@ -241,6 +260,7 @@ __all__ = [
     "FusedMask",
     "add_checked",
     "added_mask",
+    "centre_keys",
     "filled_mask",
     "hide_keys",
     "row_guard",
