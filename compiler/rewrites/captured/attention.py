@@ -29,8 +29,8 @@ It fires where
 It does not fire on active dropout, because the fused kernels draw other random numbers than eager mode; in a
 checkpoint without gradients, where torch refuses the op; nor where algorithms must be deterministic.
 
-Where gradients are asked for, the mean of the keys is subtracted from each (``attention_rows.py``): a kernel's
-gradients are those of a result of 16 bits, and what all keys share would multiply what its rounding took.
+Where gradients are asked for, the mean of the keys is subtracted from each (``attention_rows.py``): a
+kernel's gradients are of a result of 16 bits, and what all keys share would multiply what its rounding took.
 
 Fused kernels choose the strides of their result.  A copy makes the result contiguous, as that of a product
 is, unless the only reader merges the heads.  A row whose every key is masked with -inf is NaN, as it is when

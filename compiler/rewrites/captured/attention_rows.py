@@ -17,9 +17,9 @@ Five things differ between the steps and the kernels of ``scaled_dot_product_att
   is added to the row of the query, for the gradients, and to that of the result, where the query or all keys
   of a row hold something that is not finite.
 - The gradients of a row's scores sum to 0.  In a kernel they sum to a rounding error, as it subtracts
-  ``dout . out`` from each, with a result that was rounded to 16 bits.  What all keys have in common multiplies
-  that sum in the gradient of the query.  So their mean is subtracted from the keys, which softmax ignores, and
-  with it from their gradient, of which each has the same part of what queries have in common.
+  ``dout . out`` from each, with a result that was rounded to 16 bits.  What all keys have in common
+  multiplies that sum in the gradient of the query.  So their mean is subtracted from the keys, which softmax
+  ignores.  Autograd then subtracts the mean of their gradients, in which is what queries have in common.
 
 A gradient reads hidden keys in eager mode: that of the query is a sum over all keys, each times 0 where it is
 hidden, which is NaN where such a key is NaN.  ``_times_zero`` adds what those terms are.

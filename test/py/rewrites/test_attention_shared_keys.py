@@ -1,4 +1,4 @@
-"""Gradients of attention whose keys, queries and values have much in common: as exact as those of the steps."""
+"""Gradients of attention whose keys, queries and values are alike are as exact as those of the steps."""
 
 import math
 
