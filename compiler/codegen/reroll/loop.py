@@ -162,9 +162,12 @@ class StepLoop:
         key = ("number", first, step, str(element))
         value = builder.recall(key)
         if value is None:
-            wide = builder.cast("arith.extsi", number, element)
-            value = builder.elementwise("arith.muli", [wide, builder.constant(step, element)])
-            value = builder.elementwise("arith.addi", [value, builder.constant(first, element)])
+            narrow = ir.IntegerType(element).width < 32
+            value = number if narrow else builder.cast("arith.extsi", number, element)
+            for name, other in (("arith.muli", step), ("arith.addi", first)):
+                value = builder.elementwise(name, [value, builder.constant(other, value.type)])
+            if narrow:
+                value = builder.cast("arith.trunci", value, element)
             builder.remember(key, value)
         return builder.to(value, shape)
 

@@ -148,6 +148,22 @@ def test_symbolic_width() -> None:
     assert loops(answered(last, a, x))
 
 
+@pytest.mark.parametrize("dtype", [torch.int8, torch.int16, torch.int64])
+def test_numbers_of_steps_among_what_is_computed(dtype: torch.dtype) -> None:
+    """What grows from step to step has the type of the state; loops count in 32 bits."""
+
+    def counted(x: Tensor) -> Tensor:
+        h = x[:, 0]
+        for t in range(x.shape[1]):
+            h = torch.maximum(h * 3 + x[:, t], x[:, t]) - (7 * t - 40)
+        return h
+
+    x = torch.randint(-100, 100, (2, 11, 24)).to(dtype)
+    compiled = Compiled(counted, {"interpret_level": "tiled", "hardware": "h200", "strict": True})
+    assert torch.equal(compiled(x), counted(x))
+    assert loops(compiled)
+
+
 def test_registers_limit_what_is_loaded_ahead(monkeypatch: pytest.MonkeyPatch) -> None:
     a, x = torch.randn(2, 3, 23, 64)
     assert [found["unrolled"] for found in loops(answered(last, a, x))] == [4]
