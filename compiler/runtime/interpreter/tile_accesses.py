@@ -50,6 +50,8 @@ def read_lanes(
     """What is at a tile of addresses, as ``dtype``; ``other`` where the mask is false."""
     offsets, live, programs = _lanes(batch, pointer, mask)
     window = pointer.window.viewed(_memory_dtype(pointer, dtype))
+    if live.all():
+        return window.read(offsets.reshape(-1), programs.reshape(-1), op).to(dtype).view(offsets.shape)
     if other is None:
         value = poison(torch.empty(offsets.shape, dtype=dtype))  # undefined in Triton
     else:
@@ -98,7 +100,12 @@ def write_lanes(
     """Stores a tile of ``dtype`` where the mask is true."""
     offsets, live, programs = _lanes(batch, pointer, mask)
     window = pointer.window.viewed(_memory_dtype(pointer, dtype))
-    window.write(offsets[live], value.expand(offsets.shape)[live].to(window.flat.dtype), programs[live], op)
+    value = value.expand(offsets.shape)
+    if live.all():
+        offsets, value, programs = (t.reshape(-1) for t in (offsets, value, programs))
+    else:
+        offsets, value, programs = offsets[live], value[live], programs[live]
+    window.write(offsets, value.to(window.flat.dtype), programs, op)
 
 
 #: ``atomic_rmw_op`` -> (old, operand) -> new.

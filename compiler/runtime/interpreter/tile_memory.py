@@ -44,9 +44,10 @@ class LoggedStorage:
     """One storage during a launch: its bytes, and its log in units of ``granule`` bytes."""
 
     def __init__(self, granule: int, checked: bool, nbytes: int) -> None:
-        self.granule = granule
-        elements = nbytes // granule if checked else 0
-        self._logs = {kind: _Log(elements) for kind in ("read", "write", "atomic")} if checked else None
+        self.granule, self._checked = granule, checked
+        self._elements = nbytes // granule
+        #: By the kind of access.  Most storages are accessed in one way, and have one log.
+        self._logs: dict[str, _Log] = {}
 
     def touch(
         self,
@@ -63,17 +64,19 @@ class LoggedStorage:
         ``changed`` marks the writes that change their element: writing the value that another program already
         wrote is no conflict.
         """
-        if self._logs is None or not where.numel():
+        if not self._checked or not where.numel():
             return
         ratio, program = width // self.granule, program.to(torch.int32)
         for part in range(ratio):
-            cells = where * ratio + part
-            for other in _CONFLICTS[kind]:
+            cells = where * ratio + part if ratio > 1 else where
+            for other in (k for k in _CONFLICTS[kind] if k in self._logs):
                 bad = self._logs[other].others(cells, program)
                 if other == kind == "write" and changed is not None:
                     bad &= changed
                 if bad.any():
                     raise self._race(kind, other, where[bad][0].item(), program[bad][0].item(), op)
+            if kind not in self._logs:
+                self._logs[kind] = _Log(self._elements)
             self._logs[kind].add(cells, program)
 
     @staticmethod
