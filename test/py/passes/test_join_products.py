@@ -2,23 +2,21 @@
 
 import pytest
 from repository import LIT
-from tiling_cases import parsed
+from tiling_cases import lowered
 
-from fuse_mlir.compiler.mlir import ir
-from fuse_mlir.passes.manager import PassManager
 from fuse_mlir.passes.pipeline_text import parse_pipeline
 
-
-def passed(module: ir.Module, passes: str) -> str:
-    PassManager(parse_pipeline(f"builtin.module({passes})")).run(module)
-    return str(module)
+TILED, JOINED = (
+    parse_pipeline(f"builtin.module({passes})")
+    for passes in ("choose-tiling{hardware=h200},apply-tiling", "join-products")
+)
 
 
 @pytest.fixture(scope="module")
 def tiled() -> str:
     """The first kernel of the pass's lit file, tiled: 128 rows of bytes times both halves of 64 rows."""
     text = (LIT / "passes/join-products.mlir").read_text(encoding="utf-8").partition("\n// -----")[0]
-    return passed(parsed(text), "choose-tiling{hardware=h200},apply-tiling")
+    return str(lowered(text, *TILED))
 
 
 @pytest.mark.parametrize(
@@ -39,4 +37,4 @@ def test_which_halves(before: str, after: str, joined: bool, tiled: str) -> None
     if everywhere:
         text = text.replace("order = array<i32: 0, 2, 1>", "order = array<i32: 1, 2, 0>")
     assert (text == tiled) == (not before)
-    assert ('"tt.join"' in passed(parsed(text), "join-products")) == joined
+    assert ('"tt.join"' in str(lowered(text, *JOINED))) == joined

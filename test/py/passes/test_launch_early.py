@@ -4,6 +4,7 @@ import itertools
 
 import pytest
 import torch
+from compiling import Compiled
 from cubins import dumped, usage
 from tiling_cases import parsed, run
 
@@ -109,6 +110,18 @@ def test_nothing_but_the_launch_changes(
     wanted = (x.double() * g.double()).bfloat16().double() @ w.double().t()
     torch.testing.assert_close(planned.double(), wanted, rtol=2**-7, atol=0.1)
     assert str(lowered(text, PASSES, early)).count("griddepcontrol.wait") == 2
+
+
+def test_rows_of_a_symbol() -> None:
+    """A product takes the number of its rows, too, which is no tensor."""
+    x, w = torch.randn(3, 64).bfloat16(), torch.randn(96, 64).bfloat16()
+    torch._dynamo.mark_dynamic(x, 0)
+    options = {"interpret_level": "planned", "hardware": "h200", "products": "generated", "strict": True}
+    compiled = Compiled(lambda x, w: torch.nn.functional.linear(x * 2, w), options, None)
+    torch.testing.assert_close(compiled(x, w), (x.double() * 2 @ w.double().t()).bfloat16())
+    assert [r.rule for r in compiled.graphs[0].remarks.items if r.pass_name == "choose-libraries"] == [
+        "kernel"
+    ]
 
 
 def test_what_a_gpu_gets(tmp_path) -> None:
