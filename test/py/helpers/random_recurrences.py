@@ -25,6 +25,7 @@ _OF_TWO: dict[str, Callable[[Tensor, Tensor], Tensor]] = {
 class Recurrence:
     """states: how many.  inputs: how many are read at each step.  body: names of functions, and the numbers
     of the values that they take: states, inputs, one that all steps share, then what the body made so far.
+    counted: whether the number of a step is added to what it makes.
     """
 
     states: int
@@ -32,6 +33,7 @@ class Recurrence:
     body: tuple[tuple[str, tuple[int, ...]], ...]
     backwards: bool
     ends: bool
+    counted: bool
 
     def __call__(self, shared: Tensor, *given: Tensor) -> tuple[Tensor, ...]:
         """The first state of all steps along dim 1, and the states at the end where they are asked for."""
@@ -43,6 +45,8 @@ class Recurrence:
             for name, taken in self.body:
                 operands = [values[n] for n in taken]
                 values.append(_OF_ONE[name](*operands) if name in _OF_ONE else _OF_TWO[name](*operands))
+            if self.counted:
+                values.append(values[-1] - t / 8)
             states = [torch.tanh(values[-1 - n] + s / 2) for n, s in enumerate(states)]
             stacked.append(states[0])
         return torch.stack(stacked, 1), *(states if self.ends else ())
@@ -62,8 +66,12 @@ def drawn(seed: int) -> tuple[Recurrence, tuple[Tensor, ...]]:
     body.append(("add", (known - 1, states)))  # each step reads something
     dtype = draw.choice([torch.float32, torch.float32, torch.bfloat16, torch.float16, torch.float64])
     rows, steps, width = draw.choice([1, 3]), draw.choice([5, 8, 13, 21]), draw.choice([16, 31, 64])
-    arguments = torch.randn(width), *torch.randn(inputs, rows, steps, width)
-    recurrence = Recurrence(
-        states, inputs, tuple(body), draw.choice([True, False]), draw.choice([True, False])
-    )
-    return recurrence, tuple(t.to(dtype) for t in arguments)
+    backwards, ends = draw.choice([True, False]), draw.choice([True, False])
+    counted, steps = draw.choice([False, False, False, True]), draw.choice([steps, steps, steps, 1, 2, 3])
+    read = torch.randn(inputs, rows, steps, width).to(dtype)
+    if draw.choice([True, False]):  # steps lie side by side
+        read = read.transpose(2, 3).contiguous().transpose(2, 3)
+    if draw.choice([True, False, False]):  # behind a row that is not read
+        read = torch.cat([read[:, :, :1], read], 2)[:, :, 1:]
+    recurrence = Recurrence(states, inputs, tuple(body), backwards, ends, counted)
+    return recurrence, (torch.randn(width).to(dtype), *read)
