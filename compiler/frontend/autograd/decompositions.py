@@ -61,7 +61,7 @@ GROUPS: dict[str, tuple[str, ...]] = {
         "float_power", "_euclidean_dist", "linalg_cross",
     ),
     "an index or a scatter of the general form": (
-        "embedding_dense_backward", "take",
+        "embedding_dense_backward", "index_copy", "take",
         "_unsafe_index_put", "_unsafe_masked_index", "_unsafe_masked_index_put_accumulate", "select_backward",
         "slice_backward", "diagonal_backward", "unfold_backward", "value_selecting_reduction_backward",
         "max_unpool2d", "max_unpool3d",
@@ -171,16 +171,6 @@ def _index_fill(x: torch.Tensor, dim: int, index: torch.Tensor, value: Any) -> A
     return result.squeeze(0) if x.dim() == 0 else result
 
 
-def _index_copy(x: torch.Tensor, dim: int, index: torch.Tensor, source: torch.Tensor) -> Any:
-    """torch's own, but for an index below 0, which eager refuses, where ``index_put`` counts from the end."""
-    from torch._decomp import decomposition_table as of_torch
-
-    if index.dtype != torch.int64:
-        return NotImplemented  # eager says what is wrong
-    index = index.masked_fill(index < 0, torch.iinfo(index.dtype).min)
-    return of_torch[torch.ops.aten.index_copy.default](x, dim, index, source)
-
-
 def _addmv(
     x: torch.Tensor, matrix: torch.Tensor, vector: torch.Tensor, *, beta: Any = 1, alpha: Any = 1
 ) -> Any:
@@ -197,7 +187,6 @@ def _addmv(
 #: no result and no effect that torch's dead-code elimination knows of, so AOTAutograd drops it.  Torch's
 #: partitioner does not know that a log-sigmoid may be computed again: whole, its result would be saved for
 #: backward, or what is made of it.  Torch's function makes a 0-d tensor of zero, which would be saved too.
-#: Torch's own `index_copy` takes an index below 0, which eager refuses.
 #: Torch 2.11's own `index_fill` copies into a new tensor, which the same torch takes for a graph that writes.
 #: For weight normalisation, torch's function rounds the norms to half, and there is none of the gradient: a
 #: sum of each row, and pointwise work.
@@ -205,7 +194,6 @@ OWN: dict[str, Callable[..., Any]] = {
     "_assert_async.default": _assert_with_message,
     "addmv.default": _addmv,
     "addr.default": _addr,
-    "index_copy.default": _index_copy,
     "index_fill.int_Scalar": _index_fill,
     "index_fill.int_Tensor": _index_fill,
     "log_sigmoid_forward.default": _log_sigmoid,
