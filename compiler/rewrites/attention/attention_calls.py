@@ -43,7 +43,7 @@ from ..captured.attention_masks import attention_arguments
 from ..captured.attention_splits import hardware_of, runs_under_autocast
 from ..captured.matching import example, rewrite_graphs
 from ..rewriting import Weighed, rewrite
-from .bias_tables import is_looked_up
+from .bias_tables import computed_of, is_looked_up
 
 #: The most queries of a call whose keys ``attention-splits`` or the library splits.
 MOST_SPLIT = 16
@@ -122,17 +122,11 @@ def _refusal(node: Node) -> str | None:
 
 def _is_computed(mask: Node, places: int) -> bool:
     """Whether a mask is computed in the graph of tensors of no more elements than ``places``."""
-    pending, seen = [mask], set[Node]()
-    while pending:
-        node = pending.pop()
-        if node in seen:
-            continue
-        seen.add(node)
-        value = example(node)
-        if node.op in ("placeholder", "get_attr") and (value is None or value.numel() > places):
-            return False
-        pending += node.all_input_nodes
-    return True
+    return not any(
+        node.op in ("placeholder", "get_attr")
+        and ((value := example(node)) is None or value.numel() > places)
+        for node in computed_of(mask, lambda node: node.all_input_nodes)
+    )
 
 
 def _spell(node: Node) -> None:

@@ -1,6 +1,7 @@
 """Biases that are looked up for each row and key, such as numbers that a model learned for each distance."""
 
 import math
+from collections.abc import Callable, Iterable, Iterator
 
 from torch.fx import Node
 
@@ -62,19 +63,14 @@ def is_looked_up(mask: Node, places: int) -> bool:
     """Whether numbers that a mask is computed of are looked up for each row and key: a tensor of floats with
     more elements than ``places``.
     """
-    pending, seen = [mask], set[Node]()
-    while pending:
-        node = pending.pop()
-        value = example(node)
-        if node in seen or value is None:
-            continue
-        seen.add(node)
-        inputs = _tensors(node)
-        looks_up = name_of(node) in _LOOK_UPS and len(inputs) > 1
-        if looks_up and value.is_floating_point() and value.numel() > places:
-            return True
-        pending += inputs
-    return False
+    return any(
+        name_of(node) in _LOOK_UPS
+        and len(_tensors(node)) > 1
+        and (value := example(node)) is not None
+        and value.is_floating_point()
+        and value.numel() > places
+        for node in computed_of(mask, _tensors)
+    )
 
 
 def lies_in_memory(node: Node | None) -> bool:
@@ -92,6 +88,17 @@ def name_of(node: Node) -> str:
     return str(node.target) if node.op == "call_method" else getattr(node.target, "__name__", "")
 
 
+def computed_of(node: Node, inputs: Callable[[Node], Iterable[Node]]) -> Iterator[Node]:
+    """The node, its ``inputs``, theirs, and so on: each once."""
+    pending, seen = [node], set[Node]()
+    while pending:
+        node = pending.pop()
+        if node not in seen:
+            seen.add(node)
+            yield node
+            pending += inputs(node)
+
+
 def _tensors(node: Node) -> list[Node]:
     return [n for n in node.all_input_nodes if example(n) is not None]
 
@@ -100,19 +107,14 @@ def _ops(place: Node, rows: int, keys: int) -> float | None:
     """How many ops compute a place of each row and key; infinite where one is no sum, difference or extreme
     of integers.  None where a place is data.
     """
-    count, pending, seen = 0.0, [place], set[Node]()
-    while pending:
-        node = pending.pop()
+    count = 0.0
+    for node in computed_of(place, _tensors):
         value, name = example(node), name_of(node)
-        if node in seen:
-            continue
-        seen.add(node)
         if value is None or node.op not in ("call_method", "call_function"):
             return None
-        pending += _tensors(node)
         if value.numel() > rows + keys and name not in (*MOVED, *_CAST):
             count += 1 if name in _PLACES and not value.is_floating_point() else math.inf
     return count
 
 
-__all__ = ["MOVED", "BiasTable", "is_looked_up", "lies_in_memory", "name_of", "table_of"]
+__all__ = ["MOVED", "BiasTable", "computed_of", "is_looked_up", "lies_in_memory", "name_of", "table_of"]

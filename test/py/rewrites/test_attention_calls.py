@@ -18,6 +18,7 @@ from fuse_mlir.compiler.cost.attention import LoopedAttention
 from fuse_mlir.compiler.cost.devices import hardware_named
 from fuse_mlir.compiler.rewrites.attention import attention_calls
 from fuse_mlir.compiler.rewrites.attention.attention_calls import spell_calls
+from fuse_mlir.compiler.rewrites.attention.bias_tables import computed_of
 from fuse_mlir.compiler.rewrites.rewriting import Weighed
 from fuse_mlir.compiler.rewrites.stages import Switch, switched_on
 
@@ -143,6 +144,14 @@ def test_a_mask_that_is_looked_up_for_each_score_is_made_once(keys: int) -> None
     assert int(counted) == 0
     assert [text.partition(",")[0] for _, text in counted.kept] == ["its mask is looked up in a table"]
     assert spell_calls(captured(by_document, keys=keys, mask=(2048,), of_mask=torch.int64)) == 1
+
+
+def test_what_a_mask_is_computed_of_is_visited_once() -> None:
+    graph = torch.fx.Graph()
+    mask = graph.placeholder("mask")
+    for _ in range(12):
+        mask = graph.call_function(torch.add, (graph.call_function(torch.neg, (mask,)), mask))
+    assert len(list(computed_of(mask, lambda node: node.all_input_nodes))) == 25
 
 
 @pytest.mark.parametrize("of_mask", [torch.bool, torch.bfloat16])

@@ -145,6 +145,12 @@ def kernel_of(text: str, **options) -> InterpretedTileKernel:
     return InterpretedTileKernel(functions["k"], functions, **options)
 
 
+def test_a_launch_that_is_not_checked_has_no_races():
+    [storage] = Memory.of([torch.zeros(4)], checked=False)._storages.values()
+    for program in (0, 1):
+        storage.touch("write", torch.tensor([2]), torch.tensor([program]), 4, None)
+
+
 def test_a_race_between_batches_is_found():
     with pytest.raises(RaceError, match="writes element 0 of a storage that another program writes"):
         kernel_of(launch(*TWO, PID), batch_elements=1)([torch.randn(16), torch.zeros(16)])
