@@ -61,6 +61,7 @@ from .layouts.copies import keep_strides_of_copies
 from .layouts.gaps import close_gaps
 from .layouts.pad_products import pad_products
 from .layouts.patches import multiply_patches
+from .layouts.stems import multiply_columns
 from .layouts.stencils import generate_stencils
 from .rewriting import Rewrite, Rewriting
 
@@ -231,6 +232,7 @@ LAYOUTS = Stage(
         Step(keep_strides_of_copies, Switch.LAYOUTS, "what is copied has its strides, without gaps"),
         Step(multiply_patches, Switch.LAYOUTS, "before the convolutions that are left are laid out"),
         Step(generate_stencils, Switch.LAYOUTS, "before the convolutions that are left lose their bias"),
+        Step(multiply_columns, Switch.LAYOUTS, "of the convolutions that are left: stencils need no product"),
         Step(split_bias, Switch.LAYOUTS, "before images get their strides, which the sum takes over"),
         Step(pad_products, Switch.LAYOUTS, "products of patches as well"),
         Step(lay_out_convolutions, Switch.LAYOUTS, "last: it walks the graph, and spreads all new strides"),

@@ -21,6 +21,7 @@ FAMILIES = (
     "reduce.layer_norms",
     "reduce.scans",
     "reduce.stencils",
+    "reduce.columns",
     "reduce.associative",
     "indexed.indexing",
     "indexed.searches",
