@@ -163,11 +163,13 @@ class TileKernel(TileSegments):
                 carried = self._peeled(block, body, folded, states, carried)
         first = builder.constant(0 if whole is None else whole.start, "i32")
         count = self._steps_of_segment(self.index.scalar(number if whole is None else const(whole.stop)))
+        if self.tile.written_out:
+            carried = self._written_out(body, folded, scans, states, carried)
         ranges, mask = self._ranges(stage, body) or ([Range(first, count, whole is not None)], ())
         one = builder.constant(1, "i32")
         if mask:
             self._check_outside(stage, ranges)
-        for part in ranges:
+        for part in () if self.tile.written_out else ranges:
             opaque = mask and not part.whole and all(isinstance(op, fuse.Dot) for op in folded)
             stop = builder.opaque(part.stop) if opaque else part.stop
             loop = scf.ForOp(part.first, stop, one, carried)
@@ -198,6 +200,26 @@ class TileKernel(TileSegments):
                 results = self._fold_of(op).finish(builder, state, lanes, partial(self.lanes.seen, op))
                 self._set(op, results)
             self._move(op)
+
+    def _written_out(
+        self,
+        body: list[ir.Operation],
+        folded: list[ir.Operation],
+        scans: list[ir.Operation],
+        states: list[list[ir.Value]],
+        carried: list[ir.Value],
+    ) -> list[ir.Value]:
+        """The code of all blocks, one behind the other, in place of a loop."""
+        assert self.tile.looped is not None
+        count = self.index.block_count(self.tile.looped).constant
+        if count is None or scans:
+            raise TilingError(
+                "steps that are written out need a known number of blocks and no scan",
+                self.kernel.func.location,
+            )
+        for block in range(count):
+            carried = self._peeled(block, body, folded, states, carried)
+        return carried
 
     def _check_outside(self, stage: int, ranges: Sequence[Range]) -> None:
         """Loops over the blocks that are in none of some ranges, which assert what the loop asserts."""

@@ -16,7 +16,7 @@ NEEDED, AXIS, COUNTS, FLAGS = (
     ("axes", "num_warps", "num_stages"),
     ("dims", "block", "kind"),
     ("group", "programs"),
-    ("again", "copied", "segmented"),
+    ("again", "copied", "segmented", "written_out"),
 )
 _ENTRIES, _AXIS_ENTRIES = frozenset(NEEDED + COUNTS + FLAGS), frozenset(AXIS)
 
@@ -49,7 +49,8 @@ class Tile:
     in no loop, descriptors copy the factors that all blocks have in common, again for each block, as no
     program holds them all.  ``again``: between two reductions of a row that it holds, a loop keeps what it
     has loaded, and computes again what it made of that (``codegen/tile_again.py``).  ``segmented``: the rows
-    of a block are of one segment (``analysis/kernel/segments.py``).
+    of a block are of one segment (``analysis/kernel/segments.py``).  ``written_out``: the steps of the looped
+    axis are no loop but written out, so that where they read is known in each.
     """
 
     axes: tuple[Axis, ...]
@@ -60,6 +61,7 @@ class Tile:
     again: bool = False
     copied: bool = False
     segmented: bool = False
+    written_out: bool = False
 
     def axis_of(self, dim: str) -> int:
         """Number of the axis that holds ``dim``."""
@@ -108,6 +110,8 @@ class Tile:
             return "expected a looped and a resident axis where rows are computed again"
         if self.copied and (not self.programs or self.looped is not None):
             return "expected programs and no looped axis where factors are copied for each block"
+        if self.written_out and (self.looped is None or self.num_stages > 1):
+            return "expected a looped axis in one stage where steps are written out"
         return None
 
     def attribute(self) -> ir.DictAttr:
@@ -137,6 +141,8 @@ class Tile:
             entries["copied"] = ir.UnitAttr.get()
         if self.segmented:
             entries["segmented"] = ir.UnitAttr.get()
+        if self.written_out:
+            entries["written_out"] = ir.UnitAttr.get()
         return ir.DictAttr.get(entries)
 
     @staticmethod

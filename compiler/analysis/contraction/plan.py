@@ -173,5 +173,6 @@ def plan_of(
         packed=_packed(product, moved, m if rows is None else rows, n),
         segments=segments,
         uneven=roofline.is_uneven(product),
+        windows=moved.windows,
     )
     return contraction_plan(form, hardware)

@@ -110,7 +110,7 @@ def unmeasured(
     dims = product.dims["left"], product.dims["right"]
     if not product.is_of_images and not (dims[0].endswith("mk") and dims[1].endswith("kn")):
         return Unmeasured("form", "kernels of other products than of matrices were not measured")
-    if _uneven(product):
+    if _uneven(product) and not moved.windows:
         enough = hardware.rates.margins.far if is_uneven(product) else 0.0
         return Unmeasured("strides", "rows of a factor do not start at multiples of 16 bytes", enough)
     if product.is_of_images and left.strides[dims[0].index("k")].constant != 1:

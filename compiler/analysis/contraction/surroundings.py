@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import field
 
 from ...base.dataclass import dataclass
-from ...ir.kernel import REDUCTIONS, is_kernel, is_tiled, kernel_ties
+from ...ir.kernel import REDUCTIONS, Kernel, is_kernel, is_tiled, kernel_ties
 from ...ir.layout import TensorSpec
 from ...ir.sizes import estimate, stored_bytes
 from ...ir.storage import callee_name
@@ -13,6 +13,7 @@ from ...ir.views import root_of, users_of
 from ...mlir import ir
 from ..kernel.concatenation import concatenation
 from ..kernel.info import BodyOps, KernelInfo
+from ..kernel.windows import read_along_windows
 from .packed import MOST_ENTRIES, MOST_PARTS
 from .product import Product
 from .tiles import LARGEST_BLOCK
@@ -42,7 +43,8 @@ class Moved:
     words of up to eight, and of less beside; "moved" where an integer that is loaded is subtracted from
     these, "looked-up" where they are places in a table; else "".  ``across``: whether its rows lie in memory
     across these numbers (GPTQ).  ``group_bytes``: of the neighbours in a row of them that share a scale; 0
-    where all of a row do.
+    where all of a row do.  ``windows``: "left" or "right" where that factor is read along overlapping windows
+    (``kernel/windows.py``) by the kernel that makes it, else "".
     """
 
     fused_bytes: int
@@ -58,6 +60,7 @@ class Moved:
     packed: str = ""
     across: bool = False
     group_bytes: int = 0
+    windows: str = ""
 
 
 @dataclass(frozen=True)
@@ -128,7 +131,7 @@ class Surroundings:
         result = self._size(product.specs["result"])
         fused, call, launches, own, widened = result, result, 1, result, False
         front, reduced, border, slots, packed, across = 0, False, 0, dict[str, int](), "", False
-        group_bytes = 0
+        group_bytes, windows = 0, ""
         copied = product.copied
         for operand, spec in product.reads:
             size, (made, sources) = self._size(spec), self.made_of(operand)
@@ -152,6 +155,7 @@ class Surroundings:
             if roles:
                 border = math.gcd(border, *(self._border(m, product, operand) for m in made))
             slots.update(dict.fromkeys(roles, made_slots))
+            windows = next((r for r in roles if self._is_along_windows(product, r)), windows)
             launches += 1
             widened |= bool(roles) and read < size
             if packs:
@@ -182,6 +186,7 @@ class Surroundings:
             packed,
             across,
             group_bytes,
+            windows,
         )
 
     def _packed(self, factor: ir.Value, made: list[ir.Operation], sources: list[ir.Value]) -> str:
@@ -218,6 +223,20 @@ class Surroundings:
         """
         words = TensorSpec.of(max(sources, key=self.bytes_of).type)
         return words.element == "i32" and words.sizes[-1] == TensorSpec.of(root_of(factor).type).sizes[-1]
+
+    def _is_along_windows(self, product: Product, role: str) -> bool:
+        """Whether the kernel that makes a factor reads overlapping windows, in which the product sums."""
+        operand = product.values[role]
+        maker = self.maker(operand)
+        if maker is None or operand != maker.results[0] or len(maker.results) != 1:
+            return False
+        kernel = Kernel.of(self.functions[callee_name(maker)])
+        [store] = kernel.stores
+        dims = product.dims[role]
+        by_dim = {name: d for c, d in zip(store.coords, dims, strict=True) for name in c.symbols()}
+        steps = {name for name, d in by_dim.items() if d in product.summed}
+        places = {name for name, d in by_dim.items() if name not in steps and d in product.dims["result"]}
+        return read_along_windows(kernel, places, steps)
 
     def made_of(self, value: ir.Value) -> tuple[list[ir.Operation], list[ir.Value]]:
         """The calls whose kernels compute ``value`` in the kernel of a product that reads it, and what is

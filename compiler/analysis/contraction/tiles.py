@@ -57,6 +57,9 @@ _SCALAR_SUMMED, _SCALAR_WARPS = 16, 4
 _WHOLE_ROWS, LEAST_OF_WHOLE_ROWS = (128, 128, 8, 4), 4096
 #: The most rows that other blocks multiply by weights that are made of bytes (``few_row_blocks.py``).
 _FEW_OF_BYTES = 16
+#: Of factors that are read along windows: rows and the most columns of a block, summed elements of a step, and
+#: the longest sum that is written out.
+_ROWS_OF_WINDOWS, _COLUMNS_OF_WINDOWS, _STEPS_OF_WINDOWS, _MOST_STEPS_OF_WINDOWS = 128, 128, (32, 16), 256
 #: Blocks of m, n and k, warps, stages and group of programs that go through several blocks; the fewest steps
 #: of one.
 _IN_TURN, _LEAST_STEPS = (128, 256, 64, 8, 3, 8), 4
@@ -76,7 +79,8 @@ class ProductForm:
     ``turned``: whether the right factor does not lie along its columns; of a matrix times a vector, whether
     the matrix does not lie along the sum.  ``fast_accum``: of all products, see ``fuse.dot``.  ``packed``: as
     ``Moved`` says.  ``segments``: rows are in so many segments, each of which has a right factor of its own;
-    a block has rows of one.  ``uneven``: rows of a small factor of a batch do not start at multiples of 16
+    a block has rows of one.  ``windows``: "left" or "right" where that factor is read along overlapping
+    windows (``kernel/windows.py``), else "".  ``uneven``: rows of a small factor of a batch do not start at multiples of 16
     bytes.
     """
 
@@ -101,6 +105,7 @@ class ProductForm:
     packed: str = ""
     segments: int = 1
     uneven: bool = False
+    windows: str = ""
 
     @property
     def on_tensor_cores(self) -> bool:
@@ -123,6 +128,7 @@ class ProductForm:
             right_bytes=self.left_bytes,
             left_slots=self.right_slots,
             right_slots=self.left_slots,
+            windows={"left": "right", "right": "left"}.get(self.windows, ""),
         )
 
     @property
@@ -153,6 +159,7 @@ class ProductForm:
 class Blocks:
     """Blocks of m, n and k, and how a program works on them.  ``swap``: tiles have the columns first.
     ``programs``: so many programs go through all blocks (``streams.py``); 0: a program for each block.
+    ``written_out``: as ``Tile`` says.
     """
 
     m: int
@@ -163,6 +170,7 @@ class Blocks:
     group: int = 1
     swap: bool = False
     programs: int = 0
+    written_out: bool = False
 
     @property
     def thread_sums(self) -> int:
@@ -174,7 +182,7 @@ def blocks_for(form: ProductForm, hardware: Hardware, spills: int = 0) -> Blocks
     """The blocks with the shortest estimated time.  ``spills``: so often the blocks chosen so far have
     spilled; those with the shortest time are taken of which a thread holds less, as long as there are any.
     """
-    whole = None if spills else blocks_of_whole_rows(form, hardware)
+    whole = None if spills else blocks_of_whole_rows(form, hardware) or blocks_of_windows(form)
     if whole is not None:
         return whole
     found = list(_estimated(form, hardware))
@@ -208,7 +216,7 @@ def microseconds_whole(form: ProductForm, hardware: Hardware) -> float:
 def ranked_blocks(form: ProductForm, hardware: Hardware, most: int) -> list[Blocks]:
     """At most so many blocks, those with the shortest estimated time first."""
     found = [blocks for _, blocks in sorted(_estimated(form, hardware), key=_rank)]
-    whole = blocks_of_whole_rows(form, hardware)
+    whole = blocks_of_whole_rows(form, hardware) or blocks_of_windows(form)
     return (found if whole is None else [whole, *found])[:most]
 
 
@@ -387,6 +395,26 @@ def blocks_of_whole_rows(form: ProductForm, hardware: Hardware) -> Blocks | None
     fits = stages_of(form.transposed, rows, columns, summed, hardware)
     at_once = max((n for n in fits if n <= stages), default=0)
     return Blocks(columns, rows, summed, warps, at_once, swap=True) if at_once else None
+
+
+def blocks_of_windows(form: ProductForm) -> Blocks | None:
+    """Blocks of a product with a factor that is read along overlapping windows; None of other products, and
+    of longer sums.
+
+    Its places come first in a tile: Triton gives neighbouring lanes the first dim of a load that has no
+    neighbours in memory, and places lie nearer to each other than steps of a window.  Each step of the sum is
+    written out: the offset of an element is then part of its instruction, and nothing divides.
+    """
+    if form.windows == "right":
+        turned = blocks_of_windows(form.transposed)
+        return None if turned is None else replace(turned, m=turned.n, n=turned.m, swap=True)
+    known = form.windows == "left" and form.segments == form.sums == 1 and ELEMENT_BYTES[form.element] == 2
+    if not known or form.k > _MOST_STEPS_OF_WINDOWS:
+        return None
+    columns = max(LEAST_EXTENT, ceil_power(min(form.n, _COLUMNS_OF_WINDOWS)))
+    # A load in the shape of the result would get the layout that the result is stored in.
+    summed = next(n for n in _STEPS_OF_WINDOWS if n != columns)
+    return Blocks(_ROWS_OF_WINDOWS, columns, summed, 4, 1, written_out=form.k > summed)
 
 
 def blocks_in_turn(form: ProductForm, hardware: Hardware) -> Blocks | None:

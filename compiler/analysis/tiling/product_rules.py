@@ -40,6 +40,7 @@ from ..kernel.concatenation import Pieces, read_by_pieces
 from ..kernel.descriptors import streams_of, streams_of_weights
 from ..kernel.info import slots_of
 from ..kernel.shape import KernelShape
+from ..kernel.windows import read_along_windows
 from .choice import NoTiling, grid
 
 #: The part that a dim has in a product: of its left operand, of its right one, of both, summed, or none.
@@ -178,7 +179,14 @@ class Products:
             border=math.gcd(*(end for found in self._pieces for end in found.ends[:-1])),
             fast_accum=all("fast_accum" in product.attributes for product in kernel.products),
             segments=shape.points(tuple(ends)),
+            windows=self._windows(rows, columns),
         )
+
+    def _windows(self, rows: DimClass, columns: DimClass) -> str:
+        """Which factor is read along overlapping windows, as ``ProductForm`` says."""
+        kernel, steps = self.shape.kernel, {d for c in self.summed for d in c.dims}
+        sides = {"left": rows.dims, "right": columns.dims}
+        return next((role for role, dims in sides.items() if read_along_windows(kernel, dims, steps)), "")
 
     @cached_property
     def _pieces(self) -> list[Pieces]:
@@ -423,7 +431,8 @@ def _tile_of(subject: Products, blocks: Blocks) -> Tile:
     chosen = {rows: blocks.m, columns: blocks.n}
     if blocks.swap:
         chosen = {columns: blocks.n, rows: blocks.m}
-    return subject.tile(chosen, blocks.k, blocks.num_warps, blocks.num_stages, blocks.group, blocks.programs)
+    tile = subject.tile(chosen, blocks.k, blocks.num_warps, blocks.num_stages, blocks.group, blocks.programs)
+    return replace(tile, written_out=blocks.written_out)
 
 
 def ranked_tiles(shape: KernelShape, hardware: Hardware, most: int) -> list[Tile]:
