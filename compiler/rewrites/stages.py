@@ -76,6 +76,7 @@ class Switch(Enum):
     INFERENCE = "where no gradients are asked for"
     EPILOGUES = "option `epilogues`"
     LAYOUTS = "option `layouts`"
+    STEMS = "option `layouts`, unless `products` is `library`"
     FLEX = "option `flex_attention`"
     FLEX_KERNELS = "option `flex_attention`, where `rounding` is `float32`"
     MEMORY = "option `memory_limit`"
@@ -93,6 +94,7 @@ def switched_on(options: Options, *, kind: str, on_gpu: bool) -> frozenset[Switc
         Switch.INFERENCE: kind == "inference",
         Switch.EPILOGUES: library,
         Switch.LAYOUTS: options.free_layouts(on_gpu),
+        Switch.STEMS: options.free_layouts(on_gpu) and options.products != "library",
         Switch.FLEX: options.inductor_flex_attention(on_gpu),
         Switch.FLEX_KERNELS: options.own_flex_attention(on_gpu),
         Switch.MEMORY: options.memory_limit is not None,
@@ -232,7 +234,7 @@ LAYOUTS = Stage(
         Step(keep_strides_of_copies, Switch.LAYOUTS, "what is copied has its strides, without gaps"),
         Step(multiply_patches, Switch.LAYOUTS, "before the convolutions that are left are laid out"),
         Step(generate_stencils, Switch.LAYOUTS, "before the convolutions that are left lose their bias"),
-        Step(multiply_columns, Switch.LAYOUTS, "of the convolutions that are left: stencils need no product"),
+        Step(multiply_columns, Switch.STEMS, "of the convolutions that are left: stencils need no product"),
         Step(split_bias, Switch.LAYOUTS, "before images get their strides, which the sum takes over"),
         Step(pad_products, Switch.LAYOUTS, "products of patches as well"),
         Step(lay_out_convolutions, Switch.LAYOUTS, "last: it walks the graph, and spreads all new strides"),

@@ -228,11 +228,12 @@ class Surroundings:
         """Whether the kernel that makes a factor reads overlapping windows, in which the product sums."""
         operand = product.values[role]
         maker = self.maker(operand)
-        if maker is None or operand != maker.results[0] or len(maker.results) != 1:
+        if maker is None or [operand] != list(maker.results):
             return False
-        kernel = Kernel.of(self.functions[callee_name(maker)])
-        [store] = kernel.stores
-        dims = product.dims[role]
+        kernel, dims = Kernel.of(self.functions[callee_name(maker)]), product.dims[role]
+        store = kernel.stores[0]
+        if len(store.coords) != len(dims):
+            return False
         by_dim = {name: d for c, d in zip(store.coords, dims, strict=True) for name in c.symbols()}
         steps = {name for name, d in by_dim.items() if d in product.summed}
         places = {name for name, d in by_dim.items() if name not in steps and d in product.dims["result"]}

@@ -1,9 +1,35 @@
-"""A convolution of few channels, as the first of a network, becomes a product of its weights with the columns of
-the images that they meet, which a kernel gathers.
+"""A convolution of few channels, as the first of a network, becomes a product with columns that its kernel
+gathers.
+
+Before::
+
+    c = aten.convolution(x, w, b, [2, 2], [1, 1], [1, 1], False, [0, 0], 1)           # w is [32, 3, 3, 3]
+
+After, with L places for each of n images::
+
+    columns = fuse_mlir.columns(x, [3, 3], [2, 2], [1, 1], [1, 1])                    # [n, 27, L]
+    c = bmm(w.view(1, 32, 27).expand(n, 32, 27), columns).view(n, 32, h, w) + b.view(1, 32, 1, 1)
+
+A column has the numbers of the image that the window meets at a place, zero in the padding.  The kernel of
+the product reads them where they are in the image, so that columns are never stored; what follows, such as a
+norm and an activation, is part of it.  The library's kernels want more channels: they convert and pad the
+image, and take 5 to 14 times as long as their bytes on an H200.
+
+Where the product stays a call of the library, columns are stored.  They have as many bytes as
+``MOST_TAPS / MOST_CHANNELS`` images at most; the call was not measured beside the convolution.
+
+It does not fire for more than ``MOST_CHANNELS`` channels; for sums of up to ``SHORTEST`` or of more than
+``MOST_TAPS`` products, and fewer results than ``FEWEST_RESULTS`` or more than ``MOST_RESULTS`` for each
+place, which are another shape for tensor cores; for windows that do not overlap; for groups and transposed
+convolutions; for other than two spatial dims; for float32 and float64; nor for sizes that are unknown while
+compiling.  The backward op stays the library's.
+
+Why not an MLIR pass: the strides of the result are chosen here, with those of the convolutions that stay.
 """
 
 import math
 from collections.abc import Sequence
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -14,70 +40,94 @@ from .relayout import Relayout, is_static
 
 _aten = torch.ops.aten
 _DTYPES = (torch.bfloat16, torch.float16)
-MOST_TAPS = 256
+#: Channels of the image.
 MOST_CHANNELS = 4
+#: Products that are added for a place of the result.
+SHORTEST, MOST_TAPS = 16, 256
+#: Channels of the result.
+FEWEST_RESULTS, MOST_RESULTS = 16, 128
 
 _ops = torch.library.Library("fuse_mlir", "FRAGMENT")
-_ops.define(
-    "columns(Tensor input, int[] window, int[] stride, int[] padding, int[] dilation) -> Tensor"
-)
+_ops.define("columns(Tensor input, int[] window, int[] stride, int[] padding, int[] dilation) -> Tensor")
 
 
-def places(image: Sequence[int], window, stride, padding, dilation) -> list[int]:
-    spans = zip(image, window, stride, padding, dilation, strict=True)
-    return [(n + 2 * p - d * (taps - 1) - 1) // s + 1 for n, taps, s, p, d in spans]
-
-
-def _columns(image: Tensor, window, stride, padding, dilation) -> Tensor:
+def _columns(
+    image: Tensor,
+    window: Sequence[int],
+    stride: Sequence[int],
+    padding: Sequence[int],
+    dilation: Sequence[int],
+) -> Tensor:
     return _aten.im2col(image, window, dilation, padding, stride).contiguous()
 
 
-def _columns_like(image: Tensor, window, stride, padding, dilation) -> Tensor:
+def _columns_like(image, window, stride, padding, dilation):  # type: ignore[no-untyped-def]
     count = math.prod(places(image.shape[2:], window, stride, padding, dilation))
     return image.new_empty((image.shape[0], image.shape[1] * math.prod(window), count))
+
+
+def places(
+    extents: Sequence[int],
+    window: Sequence[int],
+    stride: Sequence[int],
+    padding: Sequence[int],
+    dilation: Sequence[int],
+) -> list[int]:
+    """How many places a window has along each dim of an image."""
+    spans = zip(extents, window, stride, padding, dilation, strict=True)
+    return [(n + 2 * p - d * (taps - 1) - 1) // s + 1 for n, taps, s, p, d in spans]
 
 
 _ops.impl("columns", _columns, "CompositeExplicitAutograd")
 _ops.impl("columns", _columns_like, "Meta")
 
 
-@rewrite("stems", "a convolution of few channels becomes a product with columns that a kernel gathers")
+@rewrite("stems", "a convolution of few channels becomes a product with columns that its kernel gathers")
 def multiply_columns(layouts: Relayout) -> int:
-    """Rewrites the convolutions of a graph; how many.  ``layouts.spread`` must follow."""
+    """Rewrites the convolutions of a graph that have few channels; how many.  ``layouts.spread`` must follow."""
     count = 0
     for node in list(layouts.graph.nodes):
         if node.target is _aten.convolution.default and _is_stem(*node.args):
-            layouts.replace(node, _product(layouts, node))
+            layouts.replace(node, _product(layouts, node, *node.args[:6]))
             count += 1
     return count
 
 
 def _is_stem(image, weight, bias, stride, padding, dilation, transposed, output_padding, groups) -> bool:  # type: ignore[no-untyped-def]
     x, w = image.meta["val"], weight.meta["val"]
-    if transposed or groups != 1 or not (is_static(x) and is_static(w)) or x.dtype not in _DTYPES or not x.numel():
+    if transposed or groups != 1 or not (is_static(x) and is_static(w)) or x.dim() != 4:
         return False
-    if x.dim() != 4 or x.shape[1] > MOST_CHANNELS:
+    if x.dtype not in _DTYPES or not x.numel() or x.shape[1] > MOST_CHANNELS:
         return False
-    taps = math.prod(w.shape[1:])
-    return math.prod(w.shape[2:]) > 1 and 16 < taps <= MOST_TAPS and w.shape[0] >= 16
+    spans = zip(w.shape[2:], _both(stride), _both(dilation), strict=True)
+    overlap = any(s <= d * (taps - 1) for taps, s, d in spans)
+    fits = SHORTEST < math.prod(w.shape[1:]) <= MOST_TAPS
+    return overlap and fits and FEWEST_RESULTS <= w.shape[0] <= MOST_RESULTS
 
 
-def _product(layouts: Relayout, node: Node) -> Node:
-    image, weight, bias, *spans = node.args[:6]
+def _product(
+    layouts: Relayout, node: Node, image: Node, weight: Node, bias: Node | None, *spans: Sequence[int]
+) -> Node:
     w, result = weight.meta["val"], node.meta["val"]
     made, taps = w.shape[0], math.prod(w.shape[1:])
-    spans = [list(n) * (2 // len(n)) for n in spans]
-    columns = layouts.emit(node, torch.ops.fuse_mlir.columns.default, image, list(w.shape[2:]), *spans)
+    columns = layouts.emit(
+        node, torch.ops.fuse_mlir.columns.default, image, list(w.shape[2:]), *map(_both, spans)
+    )
     if not w.is_contiguous():
         weight = layouts.emit(node, _aten.clone.default, weight, memory_format=torch.contiguous_format)
     matrix = layouts.emit(node, _aten.view.default, weight, [1, made, taps])
     matrix = layouts.emit(node, _aten.expand.default, matrix, [result.shape[0], made, taps])
     product = layouts.emit(node, _aten.bmm.default, matrix, columns)
     product = layouts.emit(node, _aten.view.default, product, list(result.shape))
-    if bias is not None:
-        bias = layouts.emit(node, _aten.view.default, bias, [1, made, 1, 1])
-        product = layouts.emit(node, _aten.add.Tensor, product, bias)
-    return product
+    if bias is None:
+        return product
+    column = layouts.emit(node, _aten.view.default, bias, [1, made, 1, 1])
+    return layouts.emit(node, _aten.add.Tensor, product, column)
 
 
-__all__ = ["multiply_columns"]
+def _both(numbers: Any) -> list[int]:
+    """One number for each of two spatial dims."""
+    return list(numbers) * (2 // len(numbers))
+
+
+__all__ = ["FEWEST_RESULTS", "MOST_CHANNELS", "MOST_RESULTS", "MOST_TAPS", "SHORTEST", "multiply_columns", "places"]
