@@ -57,6 +57,9 @@ _SCALAR_SUMMED, _SCALAR_WARPS = 16, 4
 _WHOLE_ROWS, LEAST_OF_WHOLE_ROWS = (128, 128, 8, 4), 4096
 #: The most rows that other blocks multiply by weights that are made of bytes (``few_row_blocks.py``).
 _FEW_OF_BYTES = 16
+#: Issue slots that an element of a factor takes which is read along windows: it is loaded, and stored to shared
+#: memory, by itself, and a multiprocessor begins one such access in the time of four other instructions.
+_SLOTS_OF_WINDOWS = 8
 #: Of factors that are read along windows: rows and the most columns of a block, summed elements of a step, and
 #: the longest sum that is written out.
 _ROWS_OF_WINDOWS, _COLUMNS_OF_WINDOWS, _STEPS_OF_WINDOWS, _MOST_STEPS_OF_WINDOWS = 128, 128, (32, 16), 256
@@ -242,6 +245,7 @@ def microseconds(form: ProductForm, blocks: Blocks, hardware: Hardware) -> float
     tiles = form.row_blocks(blocks.m) * -(-form.n // blocks.n) * form.batch
     if not tiles:
         return 0.0
+    form = _read_in_caches(form)
     rates, sms = hardware.rates.blocks, hardware.sm_count
     at_once = min(_at_once(form, blocks, hardware), -(-tiles // sms))
     points = sms * at_once * blocks.m * blocks.n  # of a wave
@@ -257,10 +261,21 @@ def microseconds(form: ProductForm, blocks: Blocks, hardware: Hardware) -> float
     whole = Work(
         moved,
         cached=moved * sms / min(tiles, sms),
-        steps=moved / in_flight,
+        steps=0 if form.windows else moved / in_flight,
         busy=waves * (wave + rates.whole.starts) - rates.whole.starts,
     )
     return clock(whole, hardware, rates.whole) * _in_segments(form, blocks, hardware)
+
+
+def _read_in_caches(form: ProductForm) -> ProductForm:
+    """The form with a factor that is read along windows: what a block reads of it is in the first cache, as
+    windows share it, so that instructions count, and neither its bytes nor how many are in flight.
+    """
+    if form.windows == "left":
+        return replace(form, left_bytes=0, left_slots=form.left_slots + _SLOTS_OF_WINDOWS)
+    if form.windows == "right":
+        return replace(form, right_bytes=0, right_slots=form.right_slots + _SLOTS_OF_WINDOWS)
+    return form
 
 
 def segment_rates(form: ProductForm, hardware: Hardware) -> SegmentRates:

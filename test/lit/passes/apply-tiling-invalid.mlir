@@ -265,6 +265,51 @@ func.func private @k(%x: tensor<8x64xf32>, %o: tensor<8xf32>) -> tensor<8xf32>
 
 // -----
 
+// Steps that are written out are of a loop.
+// expected-error @+1 {{expected a looped axis in one stage where steps are written out}}
+func.func private @k(%x: tensor<8x64xf32>, %o: tensor<8xf32>) -> tensor<8xf32>
+    attributes {fuse.kernel, fuse.dims = {d0 = "8", d1 = "64"}, fuse.ties = array<i64: 1>,
+                fuse.tile = {axes = [{dims = ["d0"], block = 1 : i64, kind = "grid"}, {dims = ["d1"], block = 64 : i64, kind = "resident"}], num_warps = 1 : i64, num_stages = 1 : i64, written_out}} {
+  %true = arith.constant true
+  %zero = arith.constant 0.0 : f32
+  %v = "fuse.load"(%x, %true, %zero) {at = ["d0", "d1"]} : (tensor<8x64xf32>, i1, f32) -> f32
+  %s = "fuse.reduce"(%v) {kind = "sum", over = ["d1"]} : (f32) -> f32
+  %r = "fuse.store"(%o, %s, %true) {at = ["d0"], mode = "set"} : (tensor<8xf32>, f32, i1) -> tensor<8xf32>
+  return %r : tensor<8xf32>
+}
+
+// -----
+
+// Steps that are written out are not pipelined.
+// expected-error @+1 {{expected a looped axis in one stage where steps are written out}}
+func.func private @k(%x: tensor<8x128xf32>, %o: tensor<8xf32>) -> tensor<8xf32>
+    attributes {fuse.kernel, fuse.dims = {d0 = "8", d1 = "128"}, fuse.ties = array<i64: 1>,
+                fuse.tile = {axes = [{dims = ["d0"], block = 1 : i64, kind = "grid"}, {dims = ["d1"], block = 64 : i64, kind = "looped"}], num_warps = 1 : i64, num_stages = 2 : i64, written_out}} {
+  %true = arith.constant true
+  %zero = arith.constant 0.0 : f32
+  %v = "fuse.load"(%x, %true, %zero) {at = ["d0", "d1"]} : (tensor<8x128xf32>, i1, f32) -> f32
+  %s = "fuse.reduce"(%v) {kind = "sum", over = ["d1"]} : (f32) -> f32
+  %r = "fuse.store"(%o, %s, %true) {at = ["d0"], mode = "set"} : (tensor<8xf32>, f32, i1) -> tensor<8xf32>
+  return %r : tensor<8xf32>
+}
+
+// -----
+
+// Steps that are written out have a known number.
+// expected-error @+1 {{apply-tiling: kernel @k: steps that are written out need a known number of blocks and no scan}}
+func.func private @k(%x: tensor<8x?xf32, #fuse.layout<"8,s0", "s0,1", "0", "">>, %o: tensor<8xf32>, %s0: index {fuse.sym = "s0"}) -> tensor<8xf32>
+    attributes {fuse.kernel, fuse.dims = {d0 = "8", d1 = "s0"}, fuse.ties = array<i64: 1>,
+                fuse.tile = {axes = [{dims = ["d0"], block = 1 : i64, kind = "grid"}, {dims = ["d1"], block = 64 : i64, kind = "looped"}], num_warps = 1 : i64, num_stages = 1 : i64, written_out}} {
+  %true = arith.constant true
+  %zero = arith.constant 0.0 : f32
+  %v = "fuse.load"(%x, %true, %zero) {at = ["d0", "d1"]} : (tensor<8x?xf32, #fuse.layout<"8,s0", "s0,1", "0", "">>, i1, f32) -> f32
+  %s = "fuse.reduce"(%v) {kind = "sum", over = ["d1"]} : (f32) -> f32
+  %r = "fuse.store"(%o, %s, %true) {at = ["d0"], mode = "set"} : (tensor<8xf32>, f32, i1) -> tensor<8xf32>
+  return %r : tensor<8xf32>
+}
+
+// -----
+
 // Programs go through blocks of products only.
 // expected-error @+1 {{apply-tiling: kernel @k: programs that go through several blocks need a product of tiles (fuse.dot)}}
 func.func private @k(%x: tensor<8xf32>, %o: tensor<8xf32>) -> tensor<8xf32>
