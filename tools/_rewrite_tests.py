@@ -162,6 +162,9 @@ TESTS = {
     "stencils": RewriteTests(
         "rewrites/test_stencils.py", "test_each_channel_has_a_stencil", "test_convolutions_that_stay"
     ),
+    "stems": RewriteTests(
+        "rewrites/test_stems.py", "test_a_stem_is_one_kernel", "test_convolutions_that_stay"
+    ),
     "convolution-biases": RewriteTests(
         "rewrites/test_layouts.py",
         "test_the_gradient_of_a_bias_is_a_sum_of_ours",

@@ -163,8 +163,6 @@ class TileKernel(TileSegments):
                 carried = self._peeled(block, body, folded, states, carried)
         first = builder.constant(0 if whole is None else whole.start, "i32")
         count = self._steps_of_segment(self.index.scalar(number if whole is None else const(whole.stop)))
-        if self.tile.written_out:
-            carried = self._written_out(body, folded, scans, states, carried)
         ranges, mask = self._ranges(stage, body) or ([Range(first, count, whole is not None)], ())
         one = builder.constant(1, "i32")
         if mask:
@@ -200,26 +198,6 @@ class TileKernel(TileSegments):
                 results = self._fold_of(op).finish(builder, state, lanes, partial(self.lanes.seen, op))
                 self._set(op, results)
             self._move(op)
-
-    def _written_out(
-        self,
-        body: list[ir.Operation],
-        folded: list[ir.Operation],
-        scans: list[ir.Operation],
-        states: list[list[ir.Value]],
-        carried: list[ir.Value],
-    ) -> list[ir.Value]:
-        """The code of all blocks, one behind the other, in place of a loop."""
-        assert self.tile.looped is not None
-        count = self.index.block_count(self.tile.looped).constant
-        if count is None or scans:
-            raise TilingError(
-                "steps that are written out need a known number of blocks and no scan",
-                self.kernel.func.location,
-            )
-        for block in range(count):
-            carried = self._peeled(block, body, folded, states, carried)
-        return carried
 
     def _check_outside(self, stage: int, ranges: Sequence[Range]) -> None:
         """Loops over the blocks that are in none of some ranges, which assert what the loop asserts."""
@@ -308,10 +286,17 @@ class TileKernel(TileSegments):
         instructions of such a loop.
 
         None where one loop takes all blocks: there are too few whole ones, ``num_stages`` is above 1, or the
-        body holds anything but folds, ``arith``, ``math`` and ``_READS`` (it stores, scans or asserts).
+        body holds anything but folds, ``arith``, ``math`` and ``_READS`` (it stores, scans or asserts).  An
+        empty range behind the last block where all are to be folded outside of a loop.
         """
         axis = self.tile.looped
         assert axis is not None
+        if self.tile.written_out:
+            count = self.index.block_count(axis).constant
+            if count is None or any(isinstance(op, fuse.Scan) for op in body):
+                message = "steps that are written out need a known number of blocks and no scan"
+                raise TilingError(message, self.kernel.func.location)
+            return range(count, count)
         whole = self.index.whole_blocks(axis)
         if whole is None or len(whole) < (_SHORT_LOOP if self._counts(folded) else _LONG_LOOP):
             return None

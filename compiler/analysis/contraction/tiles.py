@@ -57,11 +57,11 @@ _SCALAR_SUMMED, _SCALAR_WARPS = 16, 4
 _WHOLE_ROWS, LEAST_OF_WHOLE_ROWS = (128, 128, 8, 4), 4096
 #: The most rows that other blocks multiply by weights that are made of bytes (``few_row_blocks.py``).
 _FEW_OF_BYTES = 16
-#: Issue slots that an element of a factor takes which is read along windows: it is loaded, and stored to shared
-#: memory, by itself, and a multiprocessor begins one such access in the time of four other instructions.
+#: Issue slots that an element of a factor takes which is read along windows: it is loaded, and stored to
+#: shared memory, by itself; a multiprocessor begins one such access in the time of four other instructions.
 _SLOTS_OF_WINDOWS = 8
-#: Of factors that are read along windows: rows and the most columns of a block, summed elements of a step, and
-#: the longest sum that is written out.
+#: Of factors that are read along windows: rows and the most columns of a block, summed elements of a step,
+#: and the longest sum that is written out.
 _ROWS_OF_WINDOWS, _COLUMNS_OF_WINDOWS, _STEPS_OF_WINDOWS, _MOST_STEPS_OF_WINDOWS = 128, 128, (32, 16), 256
 #: Blocks of m, n and k, warps, stages and group of programs that go through several blocks; the fewest steps
 #: of one.
@@ -83,8 +83,8 @@ class ProductForm:
     the matrix does not lie along the sum.  ``fast_accum``: of all products, see ``fuse.dot``.  ``packed``: as
     ``Moved`` says.  ``segments``: rows are in so many segments, each of which has a right factor of its own;
     a block has rows of one.  ``windows``: "left" or "right" where that factor is read along overlapping
-    windows (``kernel/windows.py``), else "".  ``uneven``: rows of a small factor of a batch do not start at multiples of 16
-    bytes.
+    windows (``kernel/windows.py``), else "".  ``uneven``: rows of a small factor of a batch do not start at
+    multiples of 16 bytes.
     """
 
     m: int

@@ -209,7 +209,8 @@ ATTRIBUTES = (
         "left out: so many programs go through all blocks of the grid, and copy tiles by descriptors where "
         "they sum in a loop. `copied`: where such programs sum in no loop, descriptors copy the factors that "
         "all blocks have in common, again for each block. `again`: between two reductions of a row that it "
-        "holds, a loop keeps what it has loaded, and computes again what it made of that.",
+        "holds, a loop keeps what it has loaded, and computes again what it made of that. `written_out`: the "
+        "steps of the looped axis are no loop but written out.",
         "`choose-tiling`, `autotune-tiling`; `combine-launches` keeps the warps",
         "`apply-tiling`; `codegen/launches.py` (warps and stages)",
     ),

@@ -84,7 +84,9 @@ _ops.impl("columns", _columns_like, "Meta")
 
 @rewrite("stems", "a convolution of few channels becomes a product with columns that its kernel gathers")
 def multiply_columns(layouts: Relayout) -> int:
-    """Rewrites the convolutions of a graph that have few channels; how many.  ``layouts.spread`` must follow."""
+    """Rewrites the convolutions of a graph that have few channels; how many.  ``layouts.spread`` must
+    follow.
+    """
     count = 0
     for node in list(layouts.graph.nodes):
         if node.target is _aten.convolution.default and _is_stem(*node.args):
@@ -130,4 +132,12 @@ def _both(numbers: Any) -> list[int]:
     return list(numbers) * (2 // len(numbers))
 
 
-__all__ = ["FEWEST_RESULTS", "MOST_CHANNELS", "MOST_RESULTS", "MOST_TAPS", "SHORTEST", "multiply_columns", "places"]
+__all__ = [
+    "FEWEST_RESULTS",
+    "MOST_CHANNELS",
+    "MOST_RESULTS",
+    "MOST_TAPS",
+    "SHORTEST",
+    "multiply_columns",
+    "places",
+]

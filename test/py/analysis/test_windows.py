@@ -32,7 +32,7 @@ STEM = ProductForm(32, 12544, 27, 32, windows="right")
 def test_loads_along_windows(coordinate, found):
     body = (
         f'%v = "fuse.load"(%x, %true, %zero) {{at = ["{coordinate}"]}} : (tensor<64xf32>, i1, f32) -> f32\n'
-        'fold sum v[d2] -> s : f32\nstore s -> o[d0, d1]'
+        "fold sum v[d2] -> s : f32\nstore s -> o[d0, d1]"
     )
     case = Case({"d0": "2", "d1": "8", "d2": "3"}, {"x": tensor(64)}, {"o": tensor(2, 8)}, body)
     module = lowered(case.text())

@@ -1,5 +1,5 @@
-"""Products of factors that are read along windows, through Triton to sm_90 without a GPU: tensor cores multiply,
-an element is loaded once, nothing divides for it, and nothing spills.
+"""Products of factors that are read along windows, through Triton to sm_90 without a GPU: tensor cores
+multiply, an element is loaded once, nothing divides for it, and nothing spills.
 """
 
 import re
@@ -28,11 +28,12 @@ BODY = """%none = arith.constant 0 : i64
 %in1 = arith.andi %above, %before : i1
 %in2 = arith.andi %below, %after : i1
 %in = arith.andi %in1, %in2 : i1
-%a = "fuse.load"(%x, %in, %z) {at = ["d0", "d4", "d2*2 + d5 - PAD", "d3*2 + d6 - PAD"]} : (XTYPE, i1, bf16) -> bf16
+%a = "fuse.load"(%x, %in, %z) {at = AT} : (XTYPE, i1, bf16) -> bf16
 load w[d1, d4, d5, d6] -> b
 %c = "fuse.dot"(%b, %a) {over = ["d4", "d5", "d6"]} : (bf16, bf16) -> f32
 %h = arith.truncf %c : f32 to bf16
 store h -> o[d0, d1, d2, d3]"""
+AT = '["d0", "d4", "d2*2 + d5 - PAD", "d3*2 + d6 - PAD"]'
 
 
 def stem(channels: int, taps: int) -> Case:
@@ -42,7 +43,7 @@ def stem(channels: int, taps: int) -> Case:
         {f"d{n}": str(size) for n, size in enumerate(sizes)},
         {"x": image, "w": tensor(channels, 3, taps, taps, element="bf16")},
         {"o": tensor(32, channels, 112, 112, element="bf16")},
-        BODY.replace("PAD", str(taps // 2)).replace("XTYPE", image),
+        BODY.replace("AT", AT).replace("PAD", str(taps // 2)).replace("XTYPE", image),
     )
 
 

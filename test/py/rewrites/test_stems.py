@@ -1,5 +1,5 @@
-"""Convolutions of few channels become products with columns that a kernel gathers: which do, and their answers
-against float64.
+"""Convolutions of few channels become products with columns that a kernel gathers: which do, and their
+answers against float64.
 """
 
 import pytest
@@ -36,8 +36,8 @@ def stems(function, *args, on=SWITCHES) -> int:
 
 
 def check(function, *args, products="generated"):
-    """The answer of the way of a GPU, judged against float64, and strides as eager's; the graph, which has one
-    kernel and no call where ``products`` is "generated".
+    """The answer of the way of a GPU, judged against float64, and strides as eager's; the graph, which has
+    one kernel and no call where ``products`` is "generated".
     """
     compiled = Compiled(function, {"products": products})
     with interpreted_gpu(), torch.no_grad():
@@ -67,7 +67,9 @@ def stem(x, w, scale, shift):
 @pytest.mark.parametrize("dtype", [BF16, torch.float16])
 @pytest.mark.parametrize("taps", [3, 7])
 def test_a_stem_is_one_kernel(dtype, taps):
-    """With the norm and the activation behind it; places come first in its tile, and steps are written out."""
+    """With the norm and the activation behind it; places come first in its tile, and steps are written
+    out.
+    """
     shapes = (2, 3, 32, 32), (32, 3, taps, taps), (32,), (32,)
     graph = check(stem, *(drawn(*s, dtype=dtype, seed=n) for n, s in enumerate(shapes)))
     [tile] = [line for line in str(graph.module).splitlines() if "fuse.tile" in line and "looped" in line]
@@ -118,7 +120,9 @@ def test_padding_is_zero_and_numbers_that_are_none_stay_where_they_are():
 
 
 def test_where_the_product_is_a_call_columns_are_stored():
-    graph = check(stem, drawn(1, 3, 16, 16), drawn(16, 3, 3, 3, seed=1), drawn(16), drawn(16), products="auto")
+    graph = check(
+        stem, drawn(1, 3, 16, 16), drawn(16, 3, 3, 3, seed=1), drawn(16), drawn(16), products="auto"
+    )
     assert graph.externs == 1  # a module for a CPU
 
 
@@ -146,9 +150,7 @@ def test_gradients_are_the_librarys():
     compiled = Compiled(function, options)
     found = torch.autograd.grad(compiled(x, w), (x, w))
     doubles = [a.detach().double().requires_grad_() for a in (x, w)]
-    exact = torch.autograd.grad(
-        F.conv2d(doubles[0], doubles[1], stride=2, padding=1).square().sum(), doubles
-    )
+    exact = torch.autograd.grad(F.conv2d(doubles[0], doubles[1], stride=2, padding=1).square().sum(), doubles)
     for got, wanted in zip(found, exact, strict=True):
         torch.testing.assert_close(got.double(), wanted, rtol=3e-2, atol=3e-1)
     forward, backward = compiled.graphs

@@ -22,9 +22,7 @@ def columns(call: Call) -> Any:
     counts = places(image.fake.shape[2:], *spans)
     windows = [
         StridedWindows(extent, const(taps), const(step), front, apart)
-        for extent, taps, step, front, apart in zip(
-            image.sizes[2:], *spans, strict=True
-        )
+        for extent, taps, step, front, apart in zip(image.sizes[2:], *spans, strict=True)
     ]
     k = call.kernel([image])
     at = k.iterate(call.result.sizes)
