@@ -1,4 +1,6 @@
-"""Stencils on a CUDA device: strips of rows, padding, and channels that share nothing, against float64."""
+"""Stencils on a CUDA device: strips of rows, padding, and channels that share nothing, against float64; and
+convolutions of few channels as products.
+"""
 
 import pytest
 import torch
@@ -48,8 +50,38 @@ def test_answers(image, weight, options, dtype):
     assert [graph.externs for graph in compiled.graphs] == [0]
 
 
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
+@pytest.mark.parametrize("last", [False, True])
 @pytest.mark.parametrize(
-    "name", [n for n in STRUCTURED if n.startswith(("chunked", "sobel", "gated_linear", "wkv", "selective"))]
+    ("image", "weight", "options"),
+    [
+        ((32, 3, 224, 224), (32, 3, 3, 3), {"padding": 1, "stride": 2}),
+        ((32, 3, 224, 224), (64, 3, 7, 7), {"padding": 3, "stride": 2}),
+        ((32, 3, 127, 130), (96, 3, 3, 3), {"padding": (0, 2), "dilation": 2}),
+        ((64, 1, 64, 64), (16, 1, 5, 5), {"padding": 2}),
+        ((16, 4, 192, 192), (128, 4, 8, 8), {"stride": 4}),
+    ],
+)
+def test_stems(image, weight, options, last, dtype):
+    def function(x, w, b):
+        return F.silu(F.conv2d(x, w, b, **options))
+
+    args = [drawn(*image, dtype=dtype), drawn(*weight, dtype=dtype), drawn(weight[0], dtype=dtype)]
+    if last:
+        args[:2] = [a.contiguous(memory_format=torch.channels_last) for a in args[:2]]
+    compiled = Compiled(function)
+    with torch.no_grad():
+        found, eager = compiled(*args), function(*args)
+        with float64_reference():
+            reference = function(*(a.double() for a in args))
+    rows = judge_all(*({"result": r} for r in (reference, eager, found)), torch.finfo(dtype).eps)
+    assert all(row.passed for row in rows), rows
+    assert found.stride() == eager.stride()
+    assert [(graph.externs, len(graph.launches)) for graph in compiled.graphs] == [(0, 1)]
+
+
+@pytest.mark.parametrize(
+    "name", [n for n in STRUCTURED if n.startswith(("chunked", "sobel", "stem", "gated_linear", "wkv", "selective"))]
 )
 def test_cases_of_the_suite(name):
     graph = STRUCTURED[name]
