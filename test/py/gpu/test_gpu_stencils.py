@@ -81,7 +81,8 @@ def test_stems(image, weight, options, last, dtype):
 
 
 @pytest.mark.parametrize(
-    "name", [n for n in STRUCTURED if n.startswith(("chunked", "sobel", "stem", "gated_linear", "wkv", "selective"))]
+    "name",
+    [n for n in STRUCTURED if n.startswith(("chunked", "sobel", "stem", "gated_linear", "wkv", "selective"))],
 )
 def test_cases_of_the_suite(name):
     graph = STRUCTURED[name]
