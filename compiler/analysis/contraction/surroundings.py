@@ -5,7 +5,10 @@ from collections.abc import Mapping
 from dataclasses import field
 
 from ...base.dataclass import dataclass
-from ...ir.kernel import REDUCTIONS, Kernel, is_kernel, is_tiled, kernel_ties
+from ...index import parse, sym
+from ...ir.defining import defining_op
+from ...ir.dialects import fuse
+from ...ir.kernel import REDUCTIONS, Kernel, is_kernel, is_tiled, kernel_ties, strings
 from ...ir.layout import TensorSpec
 from ...ir.sizes import estimate, stored_bytes
 from ...ir.storage import callee_name
@@ -227,17 +230,38 @@ class Surroundings:
     def _is_along_windows(self, product: Product, role: str) -> bool:
         """Whether the kernel that makes a factor reads overlapping windows, in which the product sums."""
         operand = product.values[role]
-        maker = self.maker(operand)
-        if maker is None or [operand] != list(maker.results):
+        maker, view = self.maker(operand), defining_op(operand, fuse.View)
+        source = operand if view is None else view.operands[0]
+        if maker is None or [source] != list(maker.results):
             return False
-        kernel, dims = Kernel.of(self.functions[callee_name(maker)]), product.dims[role]
-        store = kernel.stores[0]
-        if len(store.coords) != len(dims):
+        kernel, dims = Kernel.of(self.functions[callee_name(maker)]), self._dims_of(product, role)
+        if len(kernel.stores) != 1:
             return False
-        by_dim = {name: d for c, d in zip(store.coords, dims, strict=True) for name in c.symbols()}
+        places = [sym(f"v{n}") for n in range(len(dims))]
+        seen = places if view is None else [parse(c) for c in strings(view.attributes["map"])]
+        by_dim = {
+            name: dims[places.index(place)]
+            for stored, place in zip(kernel.stores[0].coords, seen, strict=False)
+            for name in stored.symbols()
+            if place in places
+        }
         steps = {name for name, d in by_dim.items() if d in product.summed}
-        places = {name for name, d in by_dim.items() if name not in steps and d in product.dims["result"]}
-        return read_along_windows(kernel, places, steps)
+        return read_along_windows(
+            kernel, {n for n, d in by_dim.items() if d in product.dims["result"]}, steps
+        )
+
+    @staticmethod
+    def _dims_of(product: Product, role: str) -> str:
+        """The dims of a factor in the order in which its value has them: behind fusion, views are part of the
+        product's kernel, and sizes tell what they exchange.  A blank where they do not.
+        """
+        sizes, found = TensorSpec.of(product.values[role].type).sizes, product.specs[role].sizes
+        if sizes == found:
+            return product.dims[role]
+        by_size = {
+            size: dim for size, dim in zip(found, product.dims[role], strict=True) if found.count(size) == 1
+        }
+        return "".join(by_size.get(size, " ") for size in sizes)
 
     def made_of(self, value: ir.Value) -> tuple[list[ir.Operation], list[ir.Value]]:
         """The calls whose kernels compute ``value`` in the kernel of a product that reads it, and what is

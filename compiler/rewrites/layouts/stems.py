@@ -8,9 +8,10 @@ Before::
 After, with L places for each of n images::
 
     columns = fuse_mlir.columns(x, [3, 3], [2, 2], [1, 1], [1, 1])                    # [n, 27, L]
-    c = bmm(w.view(1, 32, 27).expand(n, 32, 27), columns).view(n, 32, h, w) + b.view(1, 32, 1, 1)
+    rows, matrix = columns.permute(0, 2, 1), w.view(1, 32, 27).permute(0, 2, 1).expand(n, 27, 32)
+    c = bmm(rows, matrix).view(n, h, w, 32).permute(0, 3, 1, 2) + b.view(1, 32, 1, 1)
 
-A column has the numbers of the image that the window meets at a place, zero in the padding.  The kernel of
+The result is channels-last, as that of the convolutions that stay.  A column has the numbers of the image that the window meets at a place, zero in the padding.  The kernel of
 the product reads them where they are in the image, so that columns are never stored; what follows, such as a
 norm and an activation, is part of it.  The library's kernels want more channels: they convert and pad the
 image, and take 5 to 14 times as long as their bytes on an H200.
@@ -110,17 +111,20 @@ def _is_stem(image, weight, bias, stride, padding, dilation, transposed, output_
 def _product(
     layouts: Relayout, node: Node, image: Node, weight: Node, bias: Node | None, *spans: Sequence[int]
 ) -> Node:
-    w, result = weight.meta["val"], node.meta["val"]
-    made, taps = w.shape[0], math.prod(w.shape[1:])
+    w, (images, made, *extents) = weight.meta["val"], node.meta["val"].shape
+    taps = math.prod(w.shape[1:])
     columns = layouts.emit(
         node, torch.ops.fuse_mlir.columns.default, image, list(w.shape[2:]), *map(_both, spans)
     )
     if not w.is_contiguous():
         weight = layouts.emit(node, _aten.clone.default, weight, memory_format=torch.contiguous_format)
+    rows = layouts.emit(node, _aten.permute.default, columns, [0, 2, 1])
     matrix = layouts.emit(node, _aten.view.default, weight, [1, made, taps])
-    matrix = layouts.emit(node, _aten.expand.default, matrix, [result.shape[0], made, taps])
-    product = layouts.emit(node, _aten.bmm.default, matrix, columns)
-    product = layouts.emit(node, _aten.view.default, product, list(result.shape))
+    matrix = layouts.emit(node, _aten.permute.default, matrix, [0, 2, 1])
+    matrix = layouts.emit(node, _aten.expand.default, matrix, [images, taps, made])
+    product = layouts.emit(node, _aten.bmm.default, rows, matrix)
+    product = layouts.emit(node, _aten.view.default, product, [images, *extents, made])
+    product = layouts.emit(node, _aten.permute.default, product, [0, 3, 1, 2])
     if bias is None:
         return product
     column = layouts.emit(node, _aten.view.default, bias, [1, made, 1, 1])
