@@ -19,7 +19,7 @@ from ..kernel.info import BodyOps, KernelInfo
 from ..kernel.windows import read_along_windows
 from .packed import MOST_ENTRIES, MOST_PARTS
 from .product import Product
-from .tiles import LARGEST_BLOCK
+from .tiles import LARGEST_BLOCK, MOST_STEPS_OF_WINDOWS
 
 _FACTORS = ("left", "right")
 #: Values of a byte: a table of so many is looked up for a scale, where weights take less than a byte.
@@ -229,7 +229,9 @@ class Surroundings:
 
     def _is_along_windows(self, product: Product, role: str) -> bool:
         """Whether the kernel that makes a factor reads overlapping windows, in which the product sums."""
-        operand = product.values[role]
+        operand, summed = product.values[role], product.size("summed").constant
+        if summed is None or summed > MOST_STEPS_OF_WINDOWS:
+            return False
         maker, view = self.maker(operand), defining_op(operand, fuse.View)
         source = operand if view is None else view.operands[0]
         if maker is None or [source] != list(maker.results):

@@ -62,7 +62,7 @@ _FEW_OF_BYTES = 16
 _SLOTS_OF_WINDOWS = 8
 #: Of factors that are read along windows: rows and the most columns of a block, summed elements of a step,
 #: and the longest sum that is written out.
-_ROWS_OF_WINDOWS, _COLUMNS_OF_WINDOWS, _STEPS_OF_WINDOWS, _MOST_STEPS_OF_WINDOWS = 128, 128, (32, 16), 256
+_ROWS_OF_WINDOWS, _COLUMNS_OF_WINDOWS, _STEPS_OF_WINDOWS, MOST_STEPS_OF_WINDOWS = 128, 128, (32, 16), 256
 #: Blocks of m, n and k, warps, stages and group of programs that go through several blocks; the fewest steps
 #: of one.
 _IN_TURN, _LEAST_STEPS = (128, 256, 64, 8, 3, 8), 4
@@ -424,7 +424,7 @@ def blocks_of_windows(form: ProductForm) -> Blocks | None:
         turned = blocks_of_windows(form.transposed)
         return None if turned is None else replace(turned, m=turned.n, n=turned.m, swap=True)
     known = form.windows == "left" and form.segments == form.sums == 1 and ELEMENT_BYTES[form.element] == 2
-    if not known or form.k > _MOST_STEPS_OF_WINDOWS:
+    if not known or form.k > MOST_STEPS_OF_WINDOWS:
         return None
     columns = max(LEAST_EXTENT, ceil_power(min(form.n, _COLUMNS_OF_WINDOWS)))
     # A load in the shape of the result would get the layout that the result is stored in.

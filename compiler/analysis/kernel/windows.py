@@ -10,28 +10,36 @@ from collections.abc import Collection
 from ...index import Expr, Facts, const
 from ...ir.kernel import Kernel
 
+#: Dims of a window.  The steps of a single one are neighbours in memory, which are read as vectors.
+_DIMS = 2
+
 
 def read_along_windows(kernel: Kernel, places: Collection[str], steps: Collection[str]) -> bool:
-    """Whether something is loaded at a coordinate that adds up dims of ``places`` and of ``steps``, so that
-    windows overlap.  Windows beside each other only take memory apart.
+    """Whether something is loaded at two coordinates or more that add up dims of ``places`` and of ``steps``,
+    so that windows overlap along one of them.  Windows beside each other only take memory apart.
     """
-    facts = kernel.facts
-    return any(_overlap(c, {*places}, {*steps}, facts) for load in kernel.loads for c in load.coords)
+    facts, of_places, of_steps = kernel.facts, {*places}, {*steps}
+    for load in kernel.loads:
+        found = [_overlap(c, of_places, of_steps, facts) for c in load.coords]
+        if any(found) and sum(overlap is not None for overlap in found) >= _DIMS:
+            return True
+    return False
 
 
-def _overlap(coordinate: Expr, places: set[str], steps: set[str], facts: Facts) -> bool:
+def _overlap(coordinate: Expr, places: set[str], steps: set[str], facts: Facts) -> bool | None:
+    """Whether windows overlap along a coordinate; None where it is no sum of a place and a step."""
     least, inside = None, const(0)
     for monomial, count in coordinate.terms:
         term = Expr({monomial: count})
         used = term.symbols()
         if used & places and used & steps:
-            return False
+            return None
         if used & places:
             least = abs(count) if least is None else min(least, abs(count))
         elif used & steps:
             inside = inside + term
     if least is None or inside.constant is not None:
-        return False
+        return None
     low, high = facts.interval(inside)
     return low is not None and high is not None and high - low >= least
 

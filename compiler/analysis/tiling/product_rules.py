@@ -30,6 +30,7 @@ from ..contraction.looped import LoopedForm
 from ..contraction.plan import contraction_plan
 from ..contraction.small import MATRICES, is_tiny
 from ..contraction.tiles import (
+    MOST_STEPS_OF_WINDOWS,
     ROW_BYTES,
     Blocks,
     ProductForm,
@@ -185,6 +186,8 @@ class Products:
     def _windows(self, rows: DimClass, columns: DimClass) -> str:
         """Which factor is read along overlapping windows, as ``ProductForm`` says."""
         kernel, steps = self.shape.kernel, {d for c in self.summed for d in c.dims}
+        if max((self.shape.points(c.dims) for c in self.summed), default=1) > MOST_STEPS_OF_WINDOWS:
+            return ""
         sides = {"left": rows.dims, "right": columns.dims}
         return next((role for role, dims in sides.items() if read_along_windows(kernel, dims, steps)), "")
 

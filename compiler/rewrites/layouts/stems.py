@@ -21,9 +21,9 @@ Where the product stays a call of the library, columns are stored.  They have as
 
 It does not fire for more than ``MOST_CHANNELS`` channels; for sums of up to ``SHORTEST`` or of more than
 ``MOST_TAPS`` products, and fewer results than ``FEWEST_RESULTS`` or more than ``MOST_RESULTS`` for each
-place, which are another shape for tensor cores; for windows that do not overlap; for groups and transposed
-convolutions; for other than two spatial dims; for float32 and float64; nor for sizes that are unknown while
-compiling.  The backward op stays the library's.
+place, which are another shape for tensor cores; for windows that do not overlap, or have a single row or
+column; for groups and transposed convolutions; for other than two spatial dims; for float32 and float64; nor
+for sizes that are unknown while compiling.  The backward op stays the library's.
 
 Why not an MLIR pass: the strides of the result are chosen here, with those of the convolutions that stay.
 """
@@ -103,7 +103,7 @@ def _is_stem(image, weight, bias, stride, padding, dilation, transposed, output_
     if x.dtype not in _DTYPES or not x.numel() or x.shape[1] > MOST_CHANNELS:
         return False
     spans = zip(w.shape[2:], _both(stride), _both(dilation), strict=True)
-    overlap = any(s <= d * (taps - 1) for taps, s, d in spans)
+    overlap = min(w.shape[2:]) > 1 and any(s <= d * (taps - 1) for taps, s, d in spans)
     fits = SHORTEST < math.prod(w.shape[1:]) <= MOST_TAPS
     return overlap and fits and FEWEST_RESULTS <= w.shape[0] <= MOST_RESULTS
 

@@ -29,15 +29,18 @@ STEM = ProductForm(32, 12544, 27, 32, windows="right")
         ("(d1 + d2) mod 8", False),  # of no known form
     ],
 )
-def test_loads_along_windows(coordinate, found):
+@pytest.mark.parametrize("other", ["d1*8 + d2", "d1"])
+def test_loads_along_windows(coordinate, other, found):
+    """Of two dims: another coordinate joins places and steps, too."""
+    load = '"fuse.load"(%x, %true, %zero) {at = [AT]} : (tensor<64x64xf32>, i1, f32) -> f32'
     body = (
-        f'%v = "fuse.load"(%x, %true, %zero) {{at = ["{coordinate}"]}} : (tensor<64xf32>, i1, f32) -> f32\n'
-        "fold sum v[d2] -> s : f32\nstore s -> o[d0, d1]"
+        f"%v = {load}\n".replace("AT", f'"{coordinate}", "{other}"')
+        + "fold sum v[d2] -> s : f32\nstore s -> o[d0, d1]"
     )
-    case = Case({"d0": "2", "d1": "8", "d2": "3"}, {"x": tensor(64)}, {"o": tensor(2, 8)}, body)
+    case = Case({"d0": "2", "d1": "8", "d2": "3"}, {"x": tensor(64, 64)}, {"o": tensor(2, 8)}, body)
     module = lowered(case.text())
     [function] = [f for f in module.body.operations if "fuse.kernel" in f.operation.attributes]
-    assert read_along_windows(Kernel.of(function.operation), ("d1",), ("d2",)) == found
+    assert read_along_windows(Kernel.of(function.operation), ("d1",), ("d2",)) == (found and other != "d1")
 
 
 def test_places_come_first_and_steps_differ_from_the_columns():

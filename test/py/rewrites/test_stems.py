@@ -136,6 +136,7 @@ def test_convolutions_that_stay():
     assert not stems(convolved(), image, drawn(16, 3, 2, 2))  # a short sum
     assert not stems(convolved(), image, drawn(16, 3, 10, 10))  # a long one
     assert not stems(convolved(), image, drawn(16, 3, 1, 1))
+    assert not stems(convolved(), image, drawn(16, 3, 1, 9))  # along memory alone
     assert not stems(convolved(groups=2), drawn(1, 4, 16, 16), drawn(16, 2, 3, 3))
     assert not stems(convolved(), image.float(), weight.float())
     assert not stems(convolved(), image.double(), weight.double())
