@@ -11,13 +11,15 @@ After, with L places for each of n images::
     rows, matrix = columns.permute(0, 2, 1), w.view(1, 32, 27).permute(0, 2, 1).expand(n, 27, 32)
     c = bmm(rows, matrix).view(n, h, w, 32).permute(0, 3, 1, 2) + b.view(1, 32, 1, 1)
 
-The result is channels-last, as that of the convolutions that stay.  A column has the numbers of the image that the window meets at a place, zero in the padding.  The kernel of
-the product reads them where they are in the image, so that columns are never stored; what follows, such as a
-norm and an activation, is part of it.  The library's kernels want more channels: they convert and pad the
-image, and take 5 to 14 times as long as their bytes on an H200.
+The result is channels-last, as that of the convolutions that stay.  A column has the numbers of the image
+that the window meets at a place, zero in the padding.  The kernel of the product reads them where they are in
+the image, so that columns are never stored; what follows, such as a norm and an activation, is part of it.
+The library's kernels want more channels: they convert and pad the image, and take 6 to 14 times as long as a
+copy of its bytes on an H200.
 
-Where the product stays a call of the library, columns are stored.  They have as many bytes as
-``MOST_TAPS / MOST_CHANNELS`` images at most; the call was not measured beside the convolution.
+Where the product stays a call of the library, columns are stored: with a stride of 1 as many images as the
+window has places.  Such a call was not measured beside the convolution; the more bytes the columns have, the
+more the estimates prefer the kernel.
 
 It does not fire for more than ``MOST_CHANNELS`` channels; for sums of up to ``SHORTEST`` or of more than
 ``MOST_TAPS`` products, and fewer results than ``FEWEST_RESULTS`` or more than ``MOST_RESULTS`` for each
