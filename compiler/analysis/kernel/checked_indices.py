@@ -18,12 +18,14 @@ class IndexCheck(NamedTuple):
     """An assertion that an index is in range.
 
     op:       the assertion.
-    argument: which argument of the kernel the index is loaded from.
+    index:    the index, as it is loaded.
+    argument: which argument of the kernel it is loaded from.
     passed:   the numbers for which the assertion holds, as ranges in order that do not touch.
     whole:    whether each element of that argument is asserted, however large the other dims are.
     """
 
     op: ir.Operation
+    index: ir.Value
     argument: int
     passed: tuple[Span, ...]
     whole: bool
@@ -46,7 +48,8 @@ def index_checks(kernel: Kernel) -> list[IndexCheck]:
         pieces = _pieces(op.operands[0], index.results[0], (-(1 << width - 1), (1 << width - 1) - 1))
         if pieces is not None and is_true(index.operands[1]):
             passed = _joined(piece.span for piece in pieces if piece.least)
-            found.append(IndexCheck(op, access.argument, passed, _is_whole(kernel, index, access.argument)))
+            whole = _is_whole(kernel, index, access.argument)
+            found.append(IndexCheck(op, index.results[0], access.argument, passed, whole))
     return found
 
 

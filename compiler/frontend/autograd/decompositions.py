@@ -7,6 +7,7 @@ call.  No op is in both tables, but for those that are decomposed only where the
 its overloads that returns new tensors.
 """
 
+import math
 import sys
 from collections.abc import Callable, Mapping
 from functools import lru_cache, partial
@@ -61,10 +62,9 @@ GROUPS: dict[str, tuple[str, ...]] = {
         "float_power", "_euclidean_dist", "linalg_cross",
     ),
     "an index or a scatter of the general form": (
-        "embedding_dense_backward", "index_copy", "take",
+        "embedding_dense_backward", "take",
         "_unsafe_index_put", "_unsafe_masked_index", "_unsafe_masked_index_put_accumulate", "select_backward",
         "slice_backward", "diagonal_backward", "unfold_backward", "value_selecting_reduction_backward",
-        "max_unpool2d", "max_unpool3d",
     ),
     "a copy of a view": (
         "alias_copy", "as_strided_copy", "diagonal_copy", "expand_copy", "narrow_copy", "permute_copy",
@@ -171,6 +171,24 @@ def _index_fill(x: torch.Tensor, dim: int, index: torch.Tensor, value: Any) -> A
     return result.squeeze(0) if x.dim() == 0 else result
 
 
+def _max_unpool(
+    overload: torch._ops.OpOverload,
+    x: torch.Tensor,
+    indices: torch.Tensor,
+    output_size: list[int],
+    *rest: Any,
+) -> Any:
+    """torch's own, but for an index beyond its image, which eager refuses: torch numbers the places of all
+    images in a row, where it is a place of another one.  No place has the least integer's number.
+    """
+    from torch._decomp import decomposition_table as of_torch
+
+    if indices.dtype == torch.int64:
+        beyond = (indices < 0) | (indices >= math.prod(output_size))
+        indices = indices.masked_fill(beyond, torch.iinfo(indices.dtype).min)
+    return of_torch[overload](x, indices, output_size, *rest)
+
+
 def _addmv(
     x: torch.Tensor, matrix: torch.Tensor, vector: torch.Tensor, *, beta: Any = 1, alpha: Any = 1
 ) -> Any:
@@ -187,6 +205,7 @@ def _addmv(
 #: no result and no effect that torch's dead-code elimination knows of, so AOTAutograd drops it.  Torch's
 #: partitioner does not know that a log-sigmoid may be computed again: whole, its result would be saved for
 #: backward, or what is made of it.  Torch's function makes a 0-d tensor of zero, which would be saved too.
+#: Torch's own `max_unpool2d` takes an index of one image for a place of another.
 #: Torch 2.11's own `index_fill` copies into a new tensor, which the same torch takes for a graph that writes.
 #: For weight normalisation, torch's function rounds the norms to half, and there is none of the gradient: a
 #: sum of each row, and pointwise work.
@@ -197,6 +216,8 @@ OWN: dict[str, Callable[..., Any]] = {
     "index_fill.int_Scalar": _index_fill,
     "index_fill.int_Tensor": _index_fill,
     "log_sigmoid_forward.default": _log_sigmoid,
+    "max_unpool2d.default": partial(_max_unpool, torch.ops.aten.max_unpool2d.default),
+    "max_unpool3d.default": partial(_max_unpool, torch.ops.aten.max_unpool3d.default),
     "_weight_norm_interface.default": _weight_norm,
     "_weight_norm_interface_backward.default": _weight_norm_backward,
     **fake_quantize.DECOMPOSITIONS,

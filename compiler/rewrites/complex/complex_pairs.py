@@ -72,9 +72,9 @@ _BY_PART: dict[Any, tuple[int, ...]] = {
     _aten.slice_scatter.default: (0, 1), _aten.index_put.default: (0, 2), _aten.sum.default: (0,),
     _aten.sum.dim_IntList: (0,), _aten.mean.default: (0,), _aten.mean.dim: (0,), _aten.cumsum.default: (0,),
     _aten.masked_fill.Tensor: (0, 2), _aten.scatter.src: (0, 3), _aten.scatter.value: (0, 3),
-    _aten.scatter_add.default: (0, 3), _aten.index_add.default: (0, 3), _aten.embedding.default: (0,),
-    _aten._unsafe_index_put.default: (0, 2), _aten.constant_pad_nd.default: (0, 2),
-    _aten.nan_to_num.default: (0,),
+    _aten.scatter_add.default: (0, 3), _aten.index_add.default: (0, 3), _aten.index_copy.default: (0, 3),
+    _aten.embedding.default: (0,), _aten._unsafe_index_put.default: (0, 2),
+    _aten.constant_pad_nd.default: (0, 2), _aten.nan_to_num.default: (0,),
 }  # fmt: skip
 #: Ops that make a tensor of one number: the same for a real tensor, and the number, where the op implies it.
 _FILLED: dict[Any, tuple[Any, float | None]] = {

@@ -122,6 +122,21 @@ def test_index_add(dtype, dynamic):
     check(lambda x, i, s: x.index_add(0, i, s), x[0, 0], torch.tensor(1), x[0, 0, 2:3])
 
 
+@pytest.mark.parametrize("dtype", (torch.float32, torch.bfloat16, torch.bool, torch.int64))
+@pytest.mark.parametrize("dynamic", (False, True))
+def test_index_copy(dtype, dynamic):
+    def copied(x, i, s):
+        return x.index_copy(-2, i, s)
+
+    x, index = X.to(dtype), torch.tensor([2, 0])
+    check(copied, x, index, x[:, [1, 1]], dynamic=dynamic)
+    check(copied, x.transpose(0, 1), index[1:], x.transpose(0, 1)[:, 1:], dynamic=dynamic)
+    check(copied, x, index[:0], x[:, :0])
+    check(lambda x, i, s: x.index_copy(0, i, s), x[0, 0, 0], torch.tensor([0]), x[0, 0, 1:2].reshape(()))
+    check(lambda x, i, s: x.index_copy(0, i, s), x[0, 0], torch.tensor(1), x[0, 0, 2])
+    check(lambda x, i, s: x.index_copy(0, i, s), x[0, 0], torch.tensor(1), x[0, 0, 2:3])
+
+
 #: One element on each line of a constant: name -> (function of the index, the number of kernels).
 CONSTANTS = {
     "one hot": (lambda i, s: torch.zeros(2, 5).scatter(1, i, 1.0), 1),
@@ -299,7 +314,7 @@ def test_slices_from_the_end_of_a_dynamic_dim(function, count, fresh_dynamo):
 
 
 def test_decomposed():
-    """index_add, index_copy, index_fill, put and gradients of indexed reads become index_put."""
+    """index_fill, put and gradients of indexed reads become index_put."""
     cases = (
         (lambda x, i: x.index_add(0, i, x[:2] * 2, alpha=2), X[0], I),
         (lambda x, i: x.index_copy(0, i, x[:2] * 2), X[0], I),
@@ -351,7 +366,7 @@ CORE = {
     "aten.select_scatter.default": "lowered",
     "aten.diagonal_scatter.default": "lowered",
     "aten.index_add.default": "lowered",
-    "aten.index_copy.default": "decomposed",
+    "aten.index_copy.default": "lowered",
     "aten.index_fill.int_Scalar": "decomposed",
     "aten.put.default": "decomposed",
     "aten._unsafe_index_put.default": "decomposed",

@@ -277,22 +277,36 @@ def scatter_add(call: Call) -> Any:
 @lowers("aten.index_add.default")
 def index_add(call: Call) -> Any:
     """``self[.., index[j], ..] += alpha * source[.., j, ..]``."""
-    target, index, source = call.tensor("self"), call.tensor("index"), call.tensor("source")
-    alpha = call["alpha"]
-    require_indices(call, index)
-    require_mode(call, target, "add")
-    if not isinstance(alpha, (int, float)):
+    if not isinstance(call["alpha"], (int, float)):
         call.refuse("the factor is known only when the program runs")
+    return _slices_written(call, "add", call["alpha"])
+
+
+@lowers("aten.index_copy.default")
+def index_copy(call: Call) -> Any:
+    """``self[.., index[j], ..] = source[.., j, ..]``.  An index below 0 is out of range, where that of
+    ``index_put``, which torch would make of it, counts from the end.
+    """
+    if call.tensor("index").dtype != torch.int64:
+        call.refuse("eager says what is wrong with the index")
+    return _slices_written(call, "set")
+
+
+def _slices_written(call: Call, mode: str, alpha: float = 1) -> Any:
+    """``alpha`` times slice j of ``source`` is stored at index j of ``dim``."""
+    target, index, source = call.tensor("self"), call.tensor("index"), call.tensor("source")
+    require_indices(call, index)
+    require_mode(call, target, mode)
     dim = call["dim"] % max(target.rank, 1)
-    copy = copied(call)
+    copy = target if mode == "set" and _may_overwrite(call, target) else copied(call)
     if number_of_elements(source.sizes).constant == 0:
         return copy
     kernel = call.kernel([index, source], [copy])
     at = kernel.iterate(source.sizes)
     position = at[dim : dim + 1] if index.rank and source.rank else (const(0),) * index.rank
     place = at_index(kernel, target, at, dim, kernel.load_raw(index, position))
-    x = kernel.load(source, at)
-    kernel.store(0, place.at, x if alpha == 1 else kernel.mul(x, alpha), place.valid, "add", place.indices)
+    x = kernel.load(source, at) if mode == "add" else kernel.load_raw(source, at)
+    kernel.store(0, place.at, x if alpha == 1 else kernel.mul(x, alpha), place.valid, mode, place.indices)
     return call.finish(kernel)
 
 
