@@ -86,6 +86,23 @@ def test_attention_is_one_kernel_and_right(name: str) -> None:
     assert_derived(check(function, *args, **FORCED))
 
 
+def decoding(x: Tensor, w: Tensor, keys: Tensor, values: Tensor, at: Tensor) -> Tensor:
+    """A token writes its key and value, which are projected, into caches that it then reads."""
+    q, k, v = ((x @ part).view(2, HEADS, 1, -1) for part in w)
+    keys, values = keys.index_copy(2, at, k), values.index_copy(2, at, v)
+    seen = torch.arange(keys.shape[2]) <= at
+    return scores(q, keys).masked_fill(~seen, -math.inf).softmax(-1) @ values
+
+
+@pytest.mark.parametrize("at", [0, 70, KEYS - 1])
+def test_values_of_which_one_row_is_projected(at: int) -> None:
+    """These have more elements than the scores, and a product is what one of their rows is made of."""
+    caches = (drawn(2, HEADS, KEYS, 40, of=n) for n in (2, 3))
+    args = drawn(2, 48), drawn(3, 48, HEADS * 40, of=1), *caches, torch.tensor([at])
+    [graph] = check(decoding, *args, **FORCED).graphs
+    assert "cascade" in [rule for rule, _ in refusals(graph)]
+
+
 def test_without_a_softmax_of_symbolic_lengths() -> None:
     args = [*factors(100, 300), drawn(2, HEADS, 100, 24)]
     for tensor, dim in ((args[0], 2), (args[1], 2), (args[2], 2), (args[3], 2)):
