@@ -247,3 +247,121 @@ module attributes {fuse.device = "cuda:0"} {
     return %r : tensor<16x1024xbf16>
   }
 }
+
+// -----
+
+// Of few kernels between two products, those in the middle wait, too.
+// CHECK-LABEL: func.func private @middle(
+// CHECK-NEXT: arith.constant
+// CHECK-NEXT: griddepcontrol.wait
+// SAID: kernels=3: kernels beside products of few rows are launched early [product + scale + middle]
+module attributes {fuse.device = "cuda:0"} {
+  func.func @main(%x: tensor<1x1024xbf16>, %w: tensor<1024x1024xbf16>) -> (tensor<1x1024xbf16>) {
+    %e0 = "fuse.empty"() {syms = []} : () -> tensor<1x1024xbf16>
+    %v0 = call @product(%x, %w, %e0) {fuse.choice = [{nodes = ["mm"], rule = "kernel"}]} : (tensor<1x1024xbf16>, tensor<1024x1024xbf16>, tensor<1x1024xbf16>) -> tensor<1x1024xbf16>
+    %e1 = "fuse.empty"() {syms = []} : () -> tensor<1x1024xbf16>
+    %v1 = call @scale(%v0, %e1) : (tensor<1x1024xbf16>, tensor<1x1024xbf16>) -> tensor<1x1024xbf16>
+    %e2 = "fuse.empty"() {syms = []} : () -> tensor<1x1024xbf16>
+    %v2 = call @middle(%v1, %e2) : (tensor<1x1024xbf16>, tensor<1x1024xbf16>) -> tensor<1x1024xbf16>
+    %e3 = "fuse.empty"() {syms = []} : () -> tensor<1x1024xbf16>
+    %v3 = call @middle(%v2, %e3) : (tensor<1x1024xbf16>, tensor<1x1024xbf16>) -> tensor<1x1024xbf16>
+    %e4 = "fuse.empty"() {syms = []} : () -> tensor<1x1024xbf16>
+    %v4 = call @scale(%v3, %e4) : (tensor<1x1024xbf16>, tensor<1x1024xbf16>) -> tensor<1x1024xbf16>
+    %e5 = "fuse.empty"() {syms = []} : () -> tensor<1x1024xbf16>
+    %v5 = call @product(%v4, %w, %e5) {fuse.choice = [{nodes = ["mm_1"], rule = "kernel"}]} : (tensor<1x1024xbf16>, tensor<1024x1024xbf16>, tensor<1x1024xbf16>) -> tensor<1x1024xbf16>
+    return %v5 : tensor<1x1024xbf16>
+  }
+  func.func private @scale(%x: tensor<1x1024xbf16>, %o: tensor<1x1024xbf16>) -> tensor<1x1024xbf16> attributes {fuse.kernel, fuse.dims = {d0 = "1024"}, fuse.ties = array<i64: 1>} {
+    %true = arith.constant true
+    %zero = arith.constant 0.0 : bf16
+    %h = "fuse.load"(%x, %true, %zero) {at = ["0", "d0"]} : (tensor<1x1024xbf16>, i1, bf16) -> bf16
+    %v = arith.extf %h : bf16 to f32
+    %n = arith.negf %v : f32
+    %b = arith.truncf %n : f32 to bf16
+    %r = "fuse.store"(%o, %b, %true) {at = ["0", "d0"], mode = "set"} : (tensor<1x1024xbf16>, bf16, i1) -> tensor<1x1024xbf16>
+    return %r : tensor<1x1024xbf16>
+  }
+  func.func private @middle(%x: tensor<1x1024xbf16>, %o: tensor<1x1024xbf16>) -> tensor<1x1024xbf16> attributes {fuse.kernel, fuse.dims = {d0 = "1024"}, fuse.ties = array<i64: 1>} {
+    %true = arith.constant true
+    %zero = arith.constant 0.0 : bf16
+    %h = "fuse.load"(%x, %true, %zero) {at = ["0", "d0"]} : (tensor<1x1024xbf16>, i1, bf16) -> bf16
+    %v = arith.extf %h : bf16 to f32
+    %n = math.absf %v : f32
+    %b = arith.truncf %n : f32 to bf16
+    %r = "fuse.store"(%o, %b, %true) {at = ["0", "d0"], mode = "set"} : (tensor<1x1024xbf16>, bf16, i1) -> tensor<1x1024xbf16>
+    return %r : tensor<1x1024xbf16>
+  }
+  func.func private @product(%x: tensor<1x1024xbf16>, %w: tensor<1024x1024xbf16>, %o: tensor<1x1024xbf16>) -> tensor<1x1024xbf16> attributes {fuse.kernel, fuse.dims = {d0 = "1024", d1 = "1024"}, fuse.ties = array<i64: 2>} {
+    %true = arith.constant true
+    %zero = arith.constant 0.0 : bf16
+    %a = "fuse.load"(%x, %true, %zero) {at = ["0", "d1"]} : (tensor<1x1024xbf16>, i1, bf16) -> bf16
+    %b = "fuse.load"(%w, %true, %zero) {at = ["d0", "d1"]} : (tensor<1024x1024xbf16>, i1, bf16) -> bf16
+    %u = arith.extf %a : bf16 to f32
+    %v = arith.extf %b : bf16 to f32
+    %p = arith.mulf %u, %v : f32
+    %s = "fuse.reduce"(%p) {kind = "sum", over = ["d1"]} : (f32) -> f32
+    %h = arith.truncf %s : f32 to bf16
+    %r = "fuse.store"(%o, %h, %true) {at = ["0", "d0"], mode = "set"} : (tensor<1x1024xbf16>, bf16, i1) -> tensor<1x1024xbf16>
+    return %r : tensor<1x1024xbf16>
+  }
+}
+
+// -----
+
+// Must not fire: the kernels in the middle are of many between two products.
+// CHECK-LABEL: func.func private @middle(
+// CHECK-NOT: griddepcontrol
+// CHECK: return
+// SAID: kernels=2: kernels beside products of few rows are launched early [product + scale]
+module attributes {fuse.device = "cuda:0"} {
+  func.func @main(%x: tensor<1x1024xbf16>, %w: tensor<1024x1024xbf16>) -> (tensor<1x1024xbf16>) {
+    %e0 = "fuse.empty"() {syms = []} : () -> tensor<1x1024xbf16>
+    %v0 = call @product(%x, %w, %e0) {fuse.choice = [{nodes = ["mm"], rule = "kernel"}]} : (tensor<1x1024xbf16>, tensor<1024x1024xbf16>, tensor<1x1024xbf16>) -> tensor<1x1024xbf16>
+    %e1 = "fuse.empty"() {syms = []} : () -> tensor<1x1024xbf16>
+    %v1 = call @scale(%v0, %e1) : (tensor<1x1024xbf16>, tensor<1x1024xbf16>) -> tensor<1x1024xbf16>
+    %e2 = "fuse.empty"() {syms = []} : () -> tensor<1x1024xbf16>
+    %v2 = call @middle(%v1, %e2) : (tensor<1x1024xbf16>, tensor<1x1024xbf16>) -> tensor<1x1024xbf16>
+    %e3 = "fuse.empty"() {syms = []} : () -> tensor<1x1024xbf16>
+    %v3 = call @middle(%v2, %e3) : (tensor<1x1024xbf16>, tensor<1x1024xbf16>) -> tensor<1x1024xbf16>
+    %e4 = "fuse.empty"() {syms = []} : () -> tensor<1x1024xbf16>
+    %v4 = call @middle(%v3, %e4) : (tensor<1x1024xbf16>, tensor<1x1024xbf16>) -> tensor<1x1024xbf16>
+    %e5 = "fuse.empty"() {syms = []} : () -> tensor<1x1024xbf16>
+    %v5 = call @scale(%v4, %e5) : (tensor<1x1024xbf16>, tensor<1x1024xbf16>) -> tensor<1x1024xbf16>
+    %e6 = "fuse.empty"() {syms = []} : () -> tensor<1x1024xbf16>
+    %v6 = call @product(%v5, %w, %e6) {fuse.choice = [{nodes = ["mm_1"], rule = "kernel"}]} : (tensor<1x1024xbf16>, tensor<1024x1024xbf16>, tensor<1x1024xbf16>) -> tensor<1x1024xbf16>
+    return %v6 : tensor<1x1024xbf16>
+  }
+  func.func private @scale(%x: tensor<1x1024xbf16>, %o: tensor<1x1024xbf16>) -> tensor<1x1024xbf16> attributes {fuse.kernel, fuse.dims = {d0 = "1024"}, fuse.ties = array<i64: 1>} {
+    %true = arith.constant true
+    %zero = arith.constant 0.0 : bf16
+    %h = "fuse.load"(%x, %true, %zero) {at = ["0", "d0"]} : (tensor<1x1024xbf16>, i1, bf16) -> bf16
+    %v = arith.extf %h : bf16 to f32
+    %n = arith.negf %v : f32
+    %b = arith.truncf %n : f32 to bf16
+    %r = "fuse.store"(%o, %b, %true) {at = ["0", "d0"], mode = "set"} : (tensor<1x1024xbf16>, bf16, i1) -> tensor<1x1024xbf16>
+    return %r : tensor<1x1024xbf16>
+  }
+  func.func private @middle(%x: tensor<1x1024xbf16>, %o: tensor<1x1024xbf16>) -> tensor<1x1024xbf16> attributes {fuse.kernel, fuse.dims = {d0 = "1024"}, fuse.ties = array<i64: 1>} {
+    %true = arith.constant true
+    %zero = arith.constant 0.0 : bf16
+    %h = "fuse.load"(%x, %true, %zero) {at = ["0", "d0"]} : (tensor<1x1024xbf16>, i1, bf16) -> bf16
+    %v = arith.extf %h : bf16 to f32
+    %n = math.absf %v : f32
+    %b = arith.truncf %n : f32 to bf16
+    %r = "fuse.store"(%o, %b, %true) {at = ["0", "d0"], mode = "set"} : (tensor<1x1024xbf16>, bf16, i1) -> tensor<1x1024xbf16>
+    return %r : tensor<1x1024xbf16>
+  }
+  func.func private @product(%x: tensor<1x1024xbf16>, %w: tensor<1024x1024xbf16>, %o: tensor<1x1024xbf16>) -> tensor<1x1024xbf16> attributes {fuse.kernel, fuse.dims = {d0 = "1024", d1 = "1024"}, fuse.ties = array<i64: 2>} {
+    %true = arith.constant true
+    %zero = arith.constant 0.0 : bf16
+    %a = "fuse.load"(%x, %true, %zero) {at = ["0", "d1"]} : (tensor<1x1024xbf16>, i1, bf16) -> bf16
+    %b = "fuse.load"(%w, %true, %zero) {at = ["d0", "d1"]} : (tensor<1024x1024xbf16>, i1, bf16) -> bf16
+    %u = arith.extf %a : bf16 to f32
+    %v = arith.extf %b : bf16 to f32
+    %p = arith.mulf %u, %v : f32
+    %s = "fuse.reduce"(%p) {kind = "sum", over = ["d1"]} : (f32) -> f32
+    %h = arith.truncf %s : f32 to bf16
+    %r = "fuse.store"(%o, %h, %true) {at = ["0", "d0"], mode = "set"} : (tensor<1x1024xbf16>, bf16, i1) -> tensor<1x1024xbf16>
+    return %r : tensor<1x1024xbf16>
+  }
+}
