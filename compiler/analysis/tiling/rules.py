@@ -102,6 +102,7 @@ FAMILIES: tuple[TilingFamily[Any], ...] = (
             TilingRule("scanned-column", row_rules.scanned),
             TilingRule("scan-looped", column_rules.scan_looped),
             TilingRule("many-sums", column_rules.many_sums),
+            TilingRule("columns-read-again", column_rules.columns_read_again),
             TilingRule("column-looped", column_rules.column_looped),
         ),
     ),

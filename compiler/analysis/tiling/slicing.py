@@ -20,8 +20,10 @@ from ..contraction.tiles import blocks_of_whole_rows
 from ..kernel.shape import KernelShape
 from ..kernel.shares import FEWEST, equal_shares, walk_shares
 from .choice import NoTiling
+from .column_rules import ReducedColumns, columns_read_again
 from .few_row_rules import programs_of_groups
 from .product_rules import Products
+from .row_rules import reduces_rows
 from .rules import choose
 
 #: A slice is at least this long, so that its reads pay for its start.  Of columns, whose rows a program walks
@@ -87,6 +89,8 @@ def plan_slices(shape: KernelShape, hardware: Hardware) -> Slicing | NotSliced |
     if products and len(shape.reduced_classes) > 1 and cascade is None and not groups:
         return NotSliced("overlap", "what is computed of its products is reduced in the same program")
     if programs * 2 >= hardware.full_grid and _reads_again_from_cache(shape, crossed, hardware):
+        return None
+    if _reads_columns_again(shape, hardware):
         return None
     if {d for op in kernel.scans for d in over(op)} & set(crossed):
         return NotSliced("scan", f"a scan crosses {list(crossed)} too")
@@ -224,6 +228,13 @@ def _reads_again_from_cache(shape: KernelShape, crossed: tuple[str, ...], hardwa
     loads = [a for a in shape.kernel.loads if set(crossed) <= shape.kernel.op_dims[a.op]]
     read = shape.points(shape.order) * sum(map(shape.element_bytes, loads))
     return read <= hardware.l2_bytes * 3 // 4
+
+
+def _reads_columns_again(shape: KernelShape, hardware: Hardware) -> bool:
+    """Whether one program a multiprocessor reads columns twice, as ``columns_read_again`` says."""
+    if len(shape.reduced_classes) != 1 or shape.kernel.products or reduces_rows(shape) or not shape.parallel:
+        return False
+    return columns_read_again(ReducedColumns.of(shape), hardware) is not None
 
 
 def _programs_of_a_multiprocessor(shape: KernelShape, crossed: tuple[str, ...]) -> int:
