@@ -21,6 +21,8 @@ from .walk import Walk
 #: Registers of each element that a walk keeps until its row is reduced, where it is visited again in another
 #: form than that in which it was loaded.
 _VALUES_AGAIN = 4
+#: The fewest columns that a program of several reductions reads side by side: a sector of memory in 16 bits.
+_SIDE_BY_SIDE = 16
 #: Elements of a row that threads hold are multiples of so many: a vector of each thread of 16 warps.
 _ROUND = 4096
 
@@ -132,7 +134,8 @@ def read_for_columns(t: PlacedForm, number: int, missing: frozenset[str]) -> boo
 def nested(t: PlacedForm, crossed: Iterable[frozenset[str]]) -> bool:
     """Whether reductions over ``crossed`` can run on one row in registers.  Each of these sets of dims must
     be a subset of the next larger one (groups of a row, then the row), and the largest must have few points,
-    of a static number.  Products multiply tiles, not rows: what one sums is no part of what another one does.
+    of a static number: where memory is contiguous along dims that stay, so few that a program holds those of
+    several columns.  Products multiply tiles, not rows: what one sums is no part of what another one does.
     """
     plan = t.plan
     ordered = sorted(crossed, key=len)
@@ -143,7 +146,11 @@ def nested(t: PlacedForm, crossed: Iterable[frozenset[str]]) -> bool:
     if len({product.over for product in products_of(plan)}) > 1:
         return False
     length = points(plan.extents, ordered[-1]).constant
-    return length is not None and length <= t.limits.grouped_row
+    if length is None or length > t.limits.grouped_row:
+        return False
+    dims = frozenset(d for d, e in plan.extents.items() if e.constant != 1)
+    columns = bool(plan.parallel & dims) and _contiguous(t, plan.parallel, dims)
+    return not columns or length * _SIDE_BY_SIDE <= t.limits.grouped_row
 
 
 def _contiguous(t: PlacedForm, row: frozenset[str], everything: frozenset[str]) -> bool:
