@@ -237,31 +237,33 @@ def many_sums(reduced: ReducedColumns, hardware: Hardware) -> Tile | None:
 
 
 def columns_read_again(reduced: ReducedColumns, hardware: Hardware) -> Tile | None:
-    """32 columns a program of 16 warps, which holds the rows or loops over blocks of 512: 32 elements of a
-    thread, fewer while their values need more than SMALL_REGISTERS.
+    """32 columns a program of 16 warps, of 32 where it has two multiprocessors to itself.  It holds the rows, or
+    loops over blocks of 512 or 1024: 32 elements of a thread, fewer while their values need more than
+    SMALL_REGISTERS.
 
     When: columns are read again once they are reduced; there is such a program for seven of eight
-    multiprocessors, and are not two for each; and the L2 cache holds all that is read.  Why: slices would take
-    three launches, each of which waits for the one before it, and read as often.  So few programs have enough
-    in flight with more warps, and more loads of a thread.
+    multiprocessors, or of their pairs, and are not two for each; and the L2 cache holds all that is read.  Why:
+    slices would take three launches, each of which waits for the one before it, and read as often.  So few
+    programs have enough in flight with more warps, and more loads of a thread.
     """
     shape = reduced.shape
     programs = reduced.programs(_AGAIN_COLUMNS)
-    if not shape.rereads or shape.kernel.scans or not hardware.sm_count * 7 // 8 <= programs:
+    if not shape.rereads or shape.kernel.scans or programs >= hardware.full_grid:
         return None
+    warps = next((n * _AGAIN_WARPS for n in (1, 2) if programs * n >= hardware.sm_count * 7 // 8), None)
     loads = [a for a in shape.kernel.loads if set(reduced.dims) <= shape.kernel.op_dims[a.op]]
     read = shape.points(shape.order) * sum(map(shape.element_bytes, loads))
-    if programs >= hardware.full_grid or read > hardware.l2_bytes * 3 // 4:
+    if warps is None or read > hardware.l2_bytes * 3 // 4:
         return None
     elements = _AGAIN_ELEMENTS
     while elements > _THREAD_ELEMENTS and elements * shape.live_values > SMALL_REGISTERS:
         elements //= 2
-    most = elements * _AGAIN_WARPS * hardware.warp // _AGAIN_COLUMNS
+    most = elements * warps * hardware.warp // _AGAIN_COLUMNS
     if reduced.bound is not None and ceil_power(reduced.bound) <= most:
         rows = Axis(reduced.dims, ceil_power(reduced.bound), "resident")
     else:
         rows = Axis(reduced.dims, most, "looped")
-    return reduced.tile(rows, _AGAIN_COLUMNS, _AGAIN_WARPS)
+    return reduced.tile(rows, _AGAIN_COLUMNS, warps)
 
 
 def column_looped(reduced: ReducedColumns, hardware: Hardware) -> Tile:
