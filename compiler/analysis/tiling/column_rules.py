@@ -242,9 +242,9 @@ def columns_read_again(reduced: ReducedColumns, hardware: Hardware) -> Tile | No
     SMALL_REGISTERS.
 
     When: columns are read again once they are reduced; there is such a program for seven of eight
-    multiprocessors, or of their pairs, and are not two for each; and the L2 cache holds all that is read.  Why:
-    slices would take three launches, each of which waits for the one before it, and read as often.  So few
-    programs have enough in flight with more warps, and more loads of a thread.
+    multiprocessors, or of their pairs, and are not two for each; and the L2 cache holds all that is read.
+    Why: slices would take three launches, each of which waits for the one before it, and read as often.  So
+    few programs have enough in flight with more warps, and more loads of a thread.
     """
     shape = reduced.shape
     programs = reduced.programs(_AGAIN_COLUMNS)

@@ -209,3 +209,75 @@ module attributes {fuse.device = "cpu"} {
     return %r : tensor<i64>
   }
 }
+
+// -----
+
+// Must not fire: columns are read again by a program for each two multiprocessors, from the cache.
+// CHECK-LABEL: func.func @main
+// CHECK: call @again(
+// CHECK-NOT: _slices
+module attributes {fuse.device = "cpu"} {
+  func.func @main(%x: tensor<4096x2048xbf16>) -> tensor<4096x2048xbf16> {
+    %o = "fuse.empty"() {syms = []} : () -> tensor<4096x2048xbf16>
+    %y = call @again(%x, %o) : (tensor<4096x2048xbf16>, tensor<4096x2048xbf16>) -> tensor<4096x2048xbf16>
+    return %y : tensor<4096x2048xbf16>
+  }
+  func.func private @again(%x: tensor<4096x2048xbf16>, %o: tensor<4096x2048xbf16>) -> tensor<4096x2048xbf16>
+      attributes {fuse.kernel, fuse.dims = {d0 = "4096", d1 = "2048"}, fuse.ties = array<i64: 1>} {
+    %true = arith.constant true
+    %zero = arith.constant 0.0 : bf16
+    %v = "fuse.load"(%x, %true, %zero) {at = ["d0", "d1"]} : (tensor<4096x2048xbf16>, i1, bf16) -> bf16
+    %s = "fuse.reduce"(%v) {kind = "sum", over = ["d0"]} : (bf16) -> bf16
+    %c = arith.subf %v, %s : bf16
+    %r = "fuse.store"(%o, %c, %true) {at = ["d0", "d1"], mode = "set"} : (tensor<4096x2048xbf16>, bf16, i1) -> tensor<4096x2048xbf16>
+    return %r : tensor<4096x2048xbf16>
+  }
+}
+
+// -----
+
+// Fewer programs are cut, and three kernels do it.
+// CHECK-LABEL: func.func @main
+// CHECK: call @alone_slices(
+// CHECK: call @alone_combine(
+// CHECK: call @alone_rest(
+module attributes {fuse.device = "cpu"} {
+  func.func @main(%x: tensor<4096x1024xbf16>) -> tensor<4096x1024xbf16> {
+    %o = "fuse.empty"() {syms = []} : () -> tensor<4096x1024xbf16>
+    %y = call @alone(%x, %o) : (tensor<4096x1024xbf16>, tensor<4096x1024xbf16>) -> tensor<4096x1024xbf16>
+    return %y : tensor<4096x1024xbf16>
+  }
+  func.func private @alone(%x: tensor<4096x1024xbf16>, %o: tensor<4096x1024xbf16>) -> tensor<4096x1024xbf16>
+      attributes {fuse.kernel, fuse.dims = {d0 = "4096", d1 = "1024"}, fuse.ties = array<i64: 1>} {
+    %true = arith.constant true
+    %zero = arith.constant 0.0 : bf16
+    %v = "fuse.load"(%x, %true, %zero) {at = ["d0", "d1"]} : (tensor<4096x1024xbf16>, i1, bf16) -> bf16
+    %s = "fuse.reduce"(%v) {kind = "sum", over = ["d0"]} : (bf16) -> bf16
+    %c = arith.subf %v, %s : bf16
+    %r = "fuse.store"(%o, %c, %true) {at = ["d0", "d1"], mode = "set"} : (tensor<4096x1024xbf16>, bf16, i1) -> tensor<4096x1024xbf16>
+    return %r : tensor<4096x1024xbf16>
+  }
+}
+
+// -----
+
+// So is what the cache does not hold.
+// CHECK-LABEL: func.func @main
+// CHECK: call @large_slices(
+module attributes {fuse.device = "cpu"} {
+  func.func @main(%x: tensor<8192x4096xbf16>) -> tensor<8192x4096xbf16> {
+    %o = "fuse.empty"() {syms = []} : () -> tensor<8192x4096xbf16>
+    %y = call @large(%x, %o) : (tensor<8192x4096xbf16>, tensor<8192x4096xbf16>) -> tensor<8192x4096xbf16>
+    return %y : tensor<8192x4096xbf16>
+  }
+  func.func private @large(%x: tensor<8192x4096xbf16>, %o: tensor<8192x4096xbf16>) -> tensor<8192x4096xbf16>
+      attributes {fuse.kernel, fuse.dims = {d0 = "8192", d1 = "4096"}, fuse.ties = array<i64: 1>} {
+    %true = arith.constant true
+    %zero = arith.constant 0.0 : bf16
+    %v = "fuse.load"(%x, %true, %zero) {at = ["d0", "d1"]} : (tensor<8192x4096xbf16>, i1, bf16) -> bf16
+    %s = "fuse.reduce"(%v) {kind = "sum", over = ["d0"]} : (bf16) -> bf16
+    %c = arith.subf %v, %s : bf16
+    %r = "fuse.store"(%o, %c, %true) {at = ["d0", "d1"], mode = "set"} : (tensor<8192x4096xbf16>, bf16, i1) -> tensor<8192x4096xbf16>
+    return %r : tensor<8192x4096xbf16>
+  }
+}

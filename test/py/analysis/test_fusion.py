@@ -111,6 +111,16 @@ def test_groups_of_a_row_that_no_program_holds_are_reduced_apart() -> None:
     assert "reduction-dims" in rules(remarks)
 
 
+@pytest.mark.parametrize(("rows", "kernels"), [(160, 1), (200, 2)])
+def test_of_many_rows_columns_and_columns_of_all_batches_are_reduced_apart(rows: int, kernels: int) -> None:
+    """Where 512 rows or fewer are held, a program has 16 columns or more side by side in memory."""
+    g = Graph()
+    x = g.input(3, rows, 40)
+    y = g.pointwise("sub", x, g.reduce("sum", x, (1,)))
+    _, remarks = check(g, y, g.reduce("max", y, (0, 1)), kernels=kernels)
+    assert ("reduction-dims" in rules(remarks)) == (kernels > 1)
+
+
 def test_reduction_is_not_repeated_for_other_dims() -> None:
     g = Graph()
     s = g.reduce("sum", g.input(7), (0,))

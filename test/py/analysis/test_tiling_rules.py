@@ -143,6 +143,10 @@ KERNELS = {
     "scanned-column": (matrix(4096, 64, scans("d0")), "d1 grid 1, d0 resident 4096; 16 warps, 1 stages"),
     "scan-looped": (matrix(4096, 64, FORWARD), "d0 looped 128, d1 grid 16; 4 warps, 1 stages"),
     "many-sums": (matrix(512, 65536, MANY_SUMS), "d0 looped 1, d1 grid 128; 4 warps, 1 stages"),
+    "columns-read-again": (
+        matrix(4096, 4096, CENTRED, "bf16"),
+        "d0 looped 512, d1 grid 32; 16 warps, 1 stages",
+    ),
     "column-looped": (matrix(4096, 4096, COLUMNS), "d0 looped 64, d1 grid 32; 8 warps, 1 stages"),
 }
 
@@ -169,6 +173,37 @@ def test_blocks_of_several_rows_and_of_several_dims_give_the_same(case, axes):
     chosen_tile = tile(*(axis(dims, int(block), kind) for dims, block, kind in parts))
     shapes = [[int(n) for n in t.removeprefix("tensor<").split("x")[:-1]] for t in case.inputs.values()]
     compare(replace(case, tile=chosen_tile).text(), [torch.randn(s) for s in shapes], ApplyTiling())
+
+
+@pytest.mark.parametrize(
+    ("rows", "columns", "dtype", "rule", "tile"),
+    [
+        (300, 4096, "bf16", "columns-read-again", "d0 resident 512, d1 grid 32; 16 warps, 1 stages"),
+        (4096, 2048, "bf16", "columns-read-again", "d0 looped 1024, d1 grid 32; 32 warps, 1 stages"),
+        # Must not fire: programs for a quarter of the multiprocessors, two for each, more than the cache holds.
+        (4096, 1024, "bf16", "column-looped", "d0 looped 64, d1 grid 32; 8 warps, 1 stages"),
+        (4096, 8448, "bf16", "column-looped", "d0 looped 64, d1 grid 32; 8 warps, 1 stages"),
+        (4096, 4096, "f32", "column-looped", "d0 looped 64, d1 grid 32; 8 warps, 1 stages"),
+    ],
+)
+def test_columns_are_read_again_by_a_program_of_each_multiprocessor(rows, columns, dtype, rule, tile):
+    choice = chosen(matrix(rows, columns, CENTRED, dtype))
+    assert (choice.rule, text_of(choice.tile)) == (rule, tile)
+
+
+@pytest.mark.parametrize(
+    ("rows", "axes"),
+    [
+        (300, ("d0 512 resident", "d1 32 grid")),
+        (1100, ("d0 512 looped", "d1 32 grid")),
+    ],
+)
+def test_columns_that_are_read_again_give_the_same(rows, axes):
+    parts = [text.split() for text in axes]
+    cut = tile(*(axis(dims, int(block), kind) for dims, block, kind in parts), num_warps=16)
+    x = torch.randn(rows, 70, generator=torch.Generator().manual_seed(0))
+    [centred] = compare(replace(matrix(rows, 70, CENTRED), tile=cut).text(), [x], ApplyTiling())
+    assert torch.equal(centred, x - x.amax(0))
 
 
 def test_of_two_classes_without_a_bound_one_can_be_looped_over():
