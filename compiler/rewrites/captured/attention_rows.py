@@ -19,7 +19,8 @@ Five things differ between the steps and the kernels of ``scaled_dot_product_att
 - The gradients of a row's scores sum to 0.  In a kernel they sum to a rounding error, as it subtracts
   ``dout . out`` from each, with a result that was rounded to 16 bits.  What all keys have in common
   multiplies that sum in the gradient of the query.  So their mean is subtracted from the keys, which softmax
-  ignores.  Autograd then subtracts the mean of their gradients, in which is what queries have in common.
+  ignores.  Autograd then subtracts the mean of their gradients, whose sum is 0 but for that error, which the
+  gradient of the weights that make keys multiplies by what all tokens have in common.
 
 A gradient reads hidden keys in eager mode: that of the query is a sum over all keys, each times 0 where it is
 hidden, which is NaN where such a key is NaN.  ``_times_zero`` adds what those terms are.

@@ -83,6 +83,30 @@ def test_as_exact_as_the_steps(name, dtype):
     assert fused(compiled) == 1
 
 
+def of_projected_keys(q: Tensor, x: Tensor, w: Tensor, v: Tensor) -> Tensor:
+    """x: [2, T, D], w: [H * D, D], of which the keys are a product."""
+    return no_mask(q, (x @ w.mT).unflatten(-1, (H, D)).transpose(1, 2), v, None)
+
+
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16], ids=str)
+def test_weights_of_keys_are_as_exact_as_with_the_steps(dtype):
+    """What inputs share multiplies the sum of the gradients of keys, which is 0 without rounding."""
+    compiled = Compiled(of_projected_keys)
+    for seed in seeds(2):
+        q, _, v, by = drawn(seed, shared=3.0, peak=0.25, dtype=dtype)
+        draw = torch.Generator().manual_seed(seed)
+        x = torch.randn(2, T, D, generator=draw) + torch.randn(D, generator=draw)
+        given = [q, x.to(dtype), (torch.randn(H * D, D, generator=draw) * D**-0.5).to(dtype), v]
+        found = []
+        for call, kind in ((of_projected_keys, torch.float64), (of_projected_keys, dtype), (compiled, dtype)):
+            arguments = [t.to(kind, copy=True).requires_grad_() for t in given]
+            gradients = torch.autograd.grad(call(*arguments), arguments, by.to(kind))
+            found.append(dict(zip(("grad:q", "grad:x", "grad:w", "grad:v"), gradients, strict=True)))
+        rows = judge_all(*found, torch.finfo(dtype).eps)
+        assert not [str(row) for row in rows if not row.passed], f"seed {seed}"
+    assert fused(compiled) == 1
+
+
 def centred(compiled: Compiled) -> bool:
     """Whether a graph of the function takes a mean, as attention itself does not."""
     return any("mean" in str(graph.module) for graph in compiled.graphs)
