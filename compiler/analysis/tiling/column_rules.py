@@ -237,8 +237,8 @@ def many_sums(reduced: ReducedColumns, hardware: Hardware) -> Tile | None:
 
 
 def columns_read_again(reduced: ReducedColumns, hardware: Hardware) -> Tile | None:
-    """32 columns a program of 16 warps, of 32 where it has two multiprocessors to itself.  It holds the rows, or
-    loops over blocks of 512 or 1024: 32 elements of a thread, fewer while their values need more than
+    """32 columns a program of 16 warps, of 32 where it has two multiprocessors to itself.  It holds the rows,
+    or loops over blocks of 512 or 1024: 32 elements of a thread, fewer while their values need more than
     SMALL_REGISTERS.
 
     When: columns are read again once they are reduced; there is such a program for seven of eight

@@ -27,8 +27,8 @@ softmax ignores.  So the gradients of a query's scores sum to 0, and the mean of
 gradient of the query.  A fused backward subtracts ``dout .  out`` with an output that was rounded to 16 bits;
 the gradients of its scores sum to that rounding error, which is then multiplied by the mean key.  Keys that
 no layer norm has centred have a large mean: in T5 the errors of the gradients of queries and keys were twice
-eager's, and are 1.1 times with centred keys.  Their own gradient is centred in turn: what rounding left of its
-sum would be multiplied by what all tokens share, in the gradient of the weights that make keys of them.
+eager's, and are 1.1 times with centred keys.  Their own gradient is centred in turn: what rounding left of
+its sum would be multiplied by what all tokens share, in the gradient of the weights that make keys of them.
 
 It does not fire
 
