@@ -4,6 +4,7 @@ Reads IR and changes nothing.
 
 from collections.abc import Collection, Sequence
 
+from ..ir.contractions import PRODUCTS
 from ..ir.dialects import fuse
 from ..ir.kernel import ASSERTS, REDUCTIONS, Kernel, over
 from ..ir.tile import Tile
@@ -32,6 +33,8 @@ class KernelPlan:
         self.kernel, self.tile = kernel, tile
         body = kernel.func.regions[0].blocks[0].operations
         self.ops = [op for op in body if not isinstance(op, func.ReturnOp)]
+        if kernel.products and kernel.scans:
+            self._wait_late()
         self.axes: dict[ir.Operation, tuple[int, ...]] = {}
         self.value_axes: dict[ir.Value, tuple[int, ...]] = {}
         self.stage: dict[ir.Operation, int] = {}
@@ -173,6 +176,17 @@ class KernelPlan:
 
     def _loads_of(self, argument: int) -> list[ir.Operation]:
         return [a.op for a in self.kernel.loads if a.argument == argument]
+
+    def _wait_late(self) -> None:
+        """Products stand behind all that needs none, and scans behind all products that need none: both wait
+        for their threads, and what is loaded is on its way by then.
+        """
+        place = dict[ir.Operation, int]()
+        for op in self.ops:
+            owners = [v.owner for v in op.operands if not isinstance(v.owner, ir.Block)]
+            own = 2 if isinstance(op, fuse.Scan) else 1 if op.name in PRODUCTS else 0
+            place[op] = max([own, *(place[owner] for owner in owners)])
+        self.ops.sort(key=place.__getitem__)
 
     def _sink(self) -> None:
         """Tiles that are needed after a loop only are computed there: before it they would fill the registers

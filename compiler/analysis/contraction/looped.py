@@ -19,6 +19,8 @@ from .tiles import LEAST_EXTENT, SPARE_BYTES
 #: 4096 rows and columns, in TFLOPS at 128 and 64 summed elements: blocks of 64 x 64 in 4 warps reach 520 and
 #: 422, of 128 x 64 in 8 warps 483 and 407, of 128 x 128 in 8 warps 514 and 355.
 _ROWS, _COLUMNS, _WARPS = (64, 32, 16), (64, 32, 16), (4, 8)
+#: The most rows, or columns, of which a block may hold all points.
+MOST_HELD = min(_ROWS[0], _COLUMNS[0])
 #: The most sums of a thread: of the last product, and of a block of the first one.
 _MOST_SUMS = 128
 #: Rows of a block and warps where several products come last, and the most columns of these together: tensor
@@ -40,7 +42,9 @@ class LoopedForm:
     """Points of a kernel: ``rows`` and ``columns`` of the first product, and columns of the last ones, in a
     block of all (``made``), of so many ``results``.  ``row_bytes``, ``column_bytes``: what is read for a row
     and what for one of the columns, by all products.  ``beside``: bytes that are read for each point between
-    the products.
+    the products.  ``held``: bytes that a program reads beside those of its rows and columns.  ``whole``: the
+    fewest rows and columns of a block, which holds all where something is scanned along them or a product
+    stands beside the others.
     """
 
     rows: int
@@ -50,6 +54,8 @@ class LoopedForm:
     column_bytes: int
     beside: int = 0
     results: int = 1
+    held: int = 0
+    whole: tuple[int, int] = (0, 0)
 
 
 @dataclass(frozen=True)
@@ -73,8 +79,9 @@ def looped_blocks(form: LoopedForm, hardware: Hardware, spills: int = 0) -> Loop
 def spare_bytes(kernel: Kernel) -> int:
     """Bytes of local memory of a thread that cost less than another tile of a kernel would."""
     several = LOOPED in kernel.func.attributes and len(kernel.products) > 1
-    ends = [{*over(op)} for op in kernel.products] if several else []
-    return _SPARE_OF_SEVERAL if ends[:-1].count(ends[-1] if ends else set()) else 0
+    made = [kernel.value_dims.get(op.results[0], frozenset()) for op in kernel.products] if several else []
+    lasts = [op for op in kernel.products if any({*over(op)} <= dims for dims in made)]
+    return _SPARE_OF_SEVERAL if len(lasts) > 1 else 0
 
 
 def holds_results(made: Iterable[int]) -> bool:
@@ -89,10 +96,10 @@ def _candidates(form: LoopedForm, hardware: Hardware) -> Iterator[LoopedBlocks]:
         return
     least = math.inf if several else _MOST_SUMS + 1
     for rows in _ROWS_OF_SEVERAL if several else _ROWS:
-        if rows > max(LEAST_EXTENT, ceil_power(form.rows)):
+        if not form.whole[0] <= rows <= max(LEAST_EXTENT, ceil_power(form.rows)):
             continue
         for columns in _COLUMNS:
-            if columns > max(LEAST_EXTENT, ceil_power(form.columns)):
+            if not form.whole[1] <= columns <= max(LEAST_EXTENT, ceil_power(form.columns)):
                 continue
             for warps in _WARPS_OF_SEVERAL if several else _WARPS:
                 sums = rows * (form.made + columns) // (hardware.warp * warps)
@@ -106,7 +113,7 @@ def _stages(form: LoopedForm, rows: int, columns: int, hardware: Hardware) -> in
     """How many blocks of columns shared memory holds beside the rows; 0 where not one.  Rather of two
     programs than of one: while one computes what is between its products, the other one multiplies.
     """
-    held, stage = rows * form.row_bytes, columns * (form.column_bytes + rows * form.beside)
+    held, stage = form.held + rows * form.row_bytes, columns * (form.column_bytes + rows * form.beside)
     both = (hardware.shared_bytes - _RESERVED_BYTES) // 2
     shared = next((n for n in _STAGES if n > 1 and held + n * stage <= both), 0)
     free = hardware.shared_bytes - SPARE_BYTES

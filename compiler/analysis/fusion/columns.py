@@ -8,14 +8,20 @@ A second product may be what reduces along the columns of the first: the layers 
 softmax that is multiplied again.  The program then holds the columns of the second product, too.  Such a
 *chain* of products never leaves the registers.  Each program reads all weights, from the L2 cache, so the
 columns are few.
+
+A kernel that goes through the columns of a product (``derive-cascades``) takes in more where a block holds a
+whole chunk of a sequence: see ``_looped_columns``.
 """
 
+import math
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
+from ...index import Expr
 from ...ir.contractions import PRODUCTS
 from ...ir.sizes import ceil_power
 from ..contraction.held import Columns, peak_columns
+from ..contraction.looped import MOST_HELD, holds_results
 from ..kernel.accesses import Crossing, points
 from .form import PlacedForm
 from .plan import FusionPlan, Instance
@@ -32,6 +38,7 @@ class FusedProduct(NamedTuple):
     kept: frozenset[str]
     sides: tuple[frozenset[str], frozenset[str]]
     wide: bool
+    looped: bool
 
 
 def products_of(plan: FusionPlan) -> list[FusedProduct]:
@@ -90,23 +97,77 @@ def held_by_products(t: PlacedForm, crossed: Iterable[frozenset[str]]) -> frozen
 
 
 def _looped_columns(t: PlacedForm, products: Sequence[FusedProduct]) -> frozenset[str]:
-    """The columns of all products of a kernel that goes through those of its first one, where nothing is
-    added to it but pointwise kernels over its own dims; none elsewhere.
+    """The columns of all products of a kernel that goes through those of its first one; none where more is
+    added to it than these, over its own dims:
+
+    - pointwise kernels;
+    - scans along the rows or the columns of the first product, where a block holds all of them;
+    - a product of the rows of the first one and the columns of the last one that sums what the first one
+      sums, where a block holds all columns that the kernel goes through.
     """
     plan = t.plan
-    reducing = {i.member for i in plan.instances if plan.members[i.member].summary.crossings}
-    whole = frozenset[str]().union(*(p.kept | p.over for p in products))
-    if len(reducing) != 1 or not plan.parallel <= whole:
+    crossings = [(i, x) for i in plan.instances for x in plan.members[i.member].summary.crossings]
+    scanned = {plan.image(i, x.over) for i, x in crossings if x.op == "fuse.scan"} - {_NONE}
+    own, beside = ([p for p in products if p.looped is looped] for looped in (True, False))
+    plain = all(x.looped or x.op in PRODUCTS or x.op == "fuse.scan" for _, x in crossings)
+    free = plan.parallel.union(*scanned)
+    whole = frozenset[str]().union(*(p.kept | p.over for p in own))
+    if len({i.member for i, x in crossings if x.looped}) != 1 or not plain or not free <= whole:
         return _NONE
-    return (
-        whole - _rows(t, products) - frozenset[str]().union(*(p.kept.difference(*p.sides) for p in products))
-    )
+    batch = frozenset[str]().union(*(p.kept.difference(*p.sides) for p in own))
+    rows = frozenset.intersection(*(p.kept for p in own)) & free - batch
+    columns = frozenset[str]().union(*(p.over & other.kept for p in own for other in own))
+    lasts, firsts = ([p for p in own if (p.over == columns) is last] for last in (True, False))
+    if beside and not (len(lasts) == len(firsts) == len(beside) == 1):
+        return _NONE
+    if any((p.over, p.kept, p.sides) != (firsts[0].over, lasts[0].kept, lasts[0].sides) for p in beside):
+        return _NONE
+    held = {*scanned, *((columns,) if beside else ())}
+    if not held <= {rows, columns} or (held and not _holds(t, held, (rows, columns), [*lasts, *beside])):
+        return _NONE
+    return whole - rows - batch
+
+
+def _holds(
+    t: PlacedForm,
+    held: Iterable[frozenset[str]],
+    cut: tuple[frozenset[str], frozenset[str]],
+    made: Iterable[FusedProduct],
+) -> bool:
+    """Whether registers have the sums of products and shared memory what is read for them, and as much again
+    for what is computed of that, where a block has all points of ``held``.  ``cut``: the rows and the columns
+    of the first product, of which a block has no more.
+    """
+    plan = t.plan
+
+    def block(dims: frozenset[str]) -> int | None:
+        parts = [points(plan.extents, dims.difference(*cut)).constant]
+        parts += [min(points(plan.extents, dims & of).constant or MOST_HELD, MOST_HELD) for of in cut]
+        return None if None in parts else math.prod(ceil_power(n) for n in parts if n is not None)
+
+    bounds = [points(plan.extents, along).constant for along in held]
+    sums = [points(plan.extents, p.sides[1]).constant for p in made]
+    if any(n is None or n > MOST_HELD for n in bounds) or not holds_results(n or MOST_HELD for n in sums):
+        return False
+    batch = frozenset[str]().union(*(p.kept.difference(*p.sides) for p in made))
+    read = dict[tuple[int, tuple[Expr, ...]], int]()
+    for instance in plan.instances:
+        member = plan.members[instance.member]
+        for position, each in enumerate(member.summary.reads):
+            dims = plan.image(instance, each.dims) - batch
+            if position not in instance.sources and len(dims) > 1:
+                operand, size = member.operands[each.argument], block(dims)
+                if size is None:
+                    return False
+                read[operand, plan.coords(instance, each)] = size * t.form.types[operand].loaded
+    return 2 * sum(read.values()) <= t.limits.shared
 
 
 def _product(plan: FusionPlan, instance: Instance, x: Crossing) -> FusedProduct:
     over = plan.image(instance, x.over)
     left, right = (plan.image(instance, dims) - over for dims in x.operands)
-    return FusedProduct(over, plan.image(instance, x.dims) - over, (left - right, right - left), x.wide)
+    kept, sides = plan.image(instance, x.dims) - over, (left - right, right - left)
+    return FusedProduct(over, kept, sides, x.wide, x.looped)
 
 
 def _fit(t: PlacedForm, products: list[FusedProduct], columns: set[frozenset[str]]) -> bool:

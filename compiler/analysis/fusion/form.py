@@ -18,6 +18,7 @@ from ...index import Expr, Facts
 from ...ir.layout import TensorSpec
 from ...ir.sizes import estimate
 from ...mlir import ir
+from ..contraction.tiles import SPARE_BYTES
 from ..kernel.accesses import Summary
 from .plan import FusionPlan, Member, Refusal
 from .walk import Walk
@@ -57,6 +58,7 @@ class Limits:
                     all weights: wider ones would take longer than the traffic that is saved.
     wide:           the same of products that ``choose-libraries`` has found to be a wide chain.
     many, depth:    such a kernel has at least ``many`` rows, or its products sum at most ``depth`` elements.
+    shared:         bytes of shared memory that a program of products may take.
     slots_per_byte: issue slots that may be spent to move one byte less.
     """
 
@@ -80,6 +82,7 @@ class Limits:
     wide: int = 256
     many: int = 4096
     depth: int = 256
+    shared: int = 223 << 10
 
     @staticmethod
     def of(
@@ -102,6 +105,7 @@ class Limits:
             grouped_row=registers // 8,
             walked=registers // 4,
             numbers=registers * 3 // 4,
+            shared=hardware.shared_bytes - SPARE_BYTES,
             accesses=accesses,
             tensors=tensors,
             stores=stores,

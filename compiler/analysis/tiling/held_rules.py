@@ -20,7 +20,8 @@ def columns_in_a_loop(subject: Products, hardware: Hardware) -> Tile | None:
     When: a product, or each of several, sums along the columns of another one, which nothing else crosses,
     and either its factor is the exponentials of a softmax (``fuse.online_dot``), or ``fuse.looped`` says that
     the kernel was made for it, or a program cannot hold all columns.  Why: memory then holds nothing that has
-    all rows and all columns.  Raises ``NoTiling`` where nothing fits.
+    all rows and all columns.  A block has all rows or columns along which something is scanned, and all
+    columns where a product of the same rows stands beside these.  Raises ``NoTiling`` where nothing fits.
     """
     columns = subject.looped
     decided = subject.is_online or LOOPED in subject.shape.kernel.func.attributes
@@ -36,7 +37,7 @@ def columns_in_a_loop(subject: Products, hardware: Hardware) -> Tile | None:
     outer = {d for c in subject.classes if c not in (columns, *whole) for d in c.dims if d not in rows}
     axes = (
         *grid(tuple(d for d in subject.shape.order if d in outer), 1),
-        Axis(rows, blocks.rows, "grid"),
+        Axis(rows, blocks.rows, "resident" if subject.least_of(subject.sides[0]) else "grid"),
         Axis(columns.dims, blocks.columns, kind),
         *whole.values(),
     )

@@ -4,6 +4,7 @@ of rows and columns of the result and goes through the dims that are summed.
 
 import itertools
 import math
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import cached_property
 
@@ -263,9 +264,28 @@ class Products:
         summing = [n for n, role in enumerate(columns.roles) if role == _SUMMED]
         rows, *made = [c for c in self.sides if c != columns]
         each = all(sum(c.roles[n] == _RIGHT for c in made) == 1 for n in summing)
-        others = [role for n, role in enumerate(columns.roles) if n not in summing]
-        along = each and {*others} <= {_RIGHT} and {*rows.roles} == {_LEFT} and not kernel.scans
-        return columns if along and all(c.free for c in (rows, *made)) else None
+        along = each and all(self._makes(n, columns, made) for n in range(len(kernel.products)))
+        along = along and {*rows.roles} == {_LEFT}
+        scanned = all(over(op) in (rows.dims, columns.dims) for op in kernel.scans)
+        return columns if along and scanned and all(c.free for c in (rows, *made)) else None
+
+    def _makes(self, number: int, columns: DimClass, made: Sequence[DimClass]) -> bool:
+        """Whether a product makes or sums the columns that a program goes through, or makes what those do
+        that sum these (a product beside them).
+        """
+        role = columns.roles[number]
+        return role in (_RIGHT, _SUMMED) or (
+            role == _ABSENT and sum(c.roles[number] == _RIGHT for c in made) == 1
+        )
+
+    def least_of(self, along: DimClass) -> int:
+        """The fewest points of a block of rows, or of columns that a program goes through: all where
+        something is scanned along them, or where a product stands beside those that make and sum columns.
+        Raises ``NoTiling``.
+        """
+        scanned = any(over(op) == along.dims for op in self.shape.kernel.scans)
+        beside = along == self.looped and _ABSENT in along.roles
+        return self.whole(along) if scanned or beside else 0
 
     @cached_property
     def is_online(self) -> bool:
@@ -278,17 +298,16 @@ class Products:
         assert self.looped is not None
         kernel, shape = self.shape.kernel, self.shape
         rows, columns, made = self.sides[0], self.looped, self.made
-        read, known = {"rows": 0, "columns": 0, "both": 0}, set[tuple[int, str]]()
+        read, known = {"rows": 0, "columns": 0, "both": 0, "none": 0}, set[tuple[int, str]]()
         for access in kernel.loads:
             dims = kernel.op_dims[access.op]
             sides = bool(dims & {*rows.dims}), bool(dims & {*columns.dims})
             inner = [c for c in (*self.summed, *made) if dims & {*c.dims}]
             size = math.prod(self.whole(c) for c in inner) * shape.element_bytes(access)
             plain = any(access.op.results[0] in op.operands for op in kernel.products)
-            if any(sides) and _is_of_factor(
-                access.op
-            ):  # what is computed of loads has a place of its own in shared memory
-                place = "both" if all(sides) else "rows" if sides[0] else "columns"
+            matrix = any(sides) or len(inner) > 1
+            if matrix and _is_of_factor(access.op):  # what is computed of loads has shared memory of its own
+                place = "both" if all(sides) else "rows" if sides[0] else "columns" if sides[1] else "none"
                 if not plain or (access.argument, place) not in known:  # a factor is loaded once
                     read[place] += size if plain or not inner else 2 * size
                 known |= {(access.argument, place)} if plain else set()
@@ -300,6 +319,8 @@ class Products:
             row_bytes=read["rows"],
             column_bytes=read["columns"],
             beside=read["both"],
+            held=read["none"],
+            whole=(self.least_of(rows), self.least_of(columns)),
         )
 
     @property
