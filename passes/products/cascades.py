@@ -85,11 +85,11 @@ def chain_of(graph: GroupGraph, last: int) -> tuple[int, ...] | NotOnline | None
 
 def _scores(graph: GroupGraph, made_by: Mapping[int, int], last: int) -> tuple[set[int], set[int]]:
     """The calls in front of a product down to other products, and those products.  Where both factors lead to
-    some, as of values that are projected, they are those of the factor that has as many elements as one of
-    them, and of the larger one where both have: it has rows and columns.  A cache of which a projection
-    writes one row has more elements than that.  Of these, what has as many elements as the factor is what it
-    is made of, if anything has: a product that a number for each row comes from, as the gradient's of a
-    projection, or a bias for all of a batch, is not.
+    some, as of values that are projected, they are those of the larger factor: it has rows and columns.  A
+    factor with more than twice the elements of its products comes last, as a cache of which a projection
+    writes one row.  Of these, what has as many elements as the factor is what it is made of, if anything has:
+    a product that a number for each row comes from, as the gradient's of a projection, or a bias for all of a
+    batch, is not.
     """
     found = []
     for factor in graph.deps.nodes[last].reads:
@@ -107,12 +107,13 @@ def _scores(graph: GroupGraph, made_by: Mapping[int, int], last: int) -> tuple[s
             found.append((graph.sizes.estimate(graph.types[factor].spec.numel), before, firsts))
     if not found:
         return {last}, set()
-    sides = [
-        (before, firsts, {n for n in firsts if size_of(graph, n) == size}, size)
-        for size, before, firsts in found
-    ]
-    before, firsts, whole, _ = max(sides, key=lambda side: (bool(side[2]), side[3]))
-    return before, whole or firsts
+
+    def rank(side: tuple[int, set[int], set[int]]) -> tuple[bool, int]:
+        size, _, firsts = side
+        return any(2 * size_of(graph, n) >= size for n in firsts), size
+
+    size, before, firsts = max(found, key=rank)
+    return before, {n for n in firsts if size_of(graph, n) == size} or firsts
 
 
 def size_of(graph: GroupGraph, node: int) -> int:

@@ -103,6 +103,21 @@ def test_values_of_which_one_row_is_projected(at: int) -> None:
     assert "cascade" in [rule for rule, _ in refusals(graph)]
 
 
+def cut(q: Tensor, k: Tensor, x: Tensor, w: Tensor) -> Tensor:
+    """Scores of more keys than are summed, and values that are projected."""
+    v = (x @ w).view(*k.shape[:2], KEYS, -1)
+    return scores(q, k)[..., 3 : KEYS + 3].softmax(-1) @ v
+
+
+def test_scores_of_which_some_are_summed() -> None:
+    """Scores are the product of which less is summed, and not what as many values are projected by."""
+    q, k, _ = factors(120, 100, 40)
+    args = q, k, drawn(2 * HEADS * KEYS, 24, of=3), drawn(24, 32, of=4)
+    [graph] = check(cut, *args, **FORCED).graphs
+    [(rule, message)] = refusals(graph)
+    assert (rule, "bmm_kernel reduces, and its readers need it at other points" in message) == ("form", True)
+
+
 def test_without_a_softmax_of_symbolic_lengths() -> None:
     args = [*factors(100, 300), drawn(2, HEADS, 100, 24)]
     for tensor, dim in ((args[0], 2), (args[1], 2), (args[2], 2), (args[3], 2)):
