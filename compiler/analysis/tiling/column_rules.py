@@ -262,7 +262,8 @@ def columns_read_again(reduced: ReducedColumns, hardware: Hardware) -> Tile | No
     if reduced.bound is not None and ceil_power(reduced.bound) <= most:
         rows = Axis(reduced.dims, ceil_power(reduced.bound), "resident")
     else:
-        rows = Axis(reduced.dims, most, "looped")
+        length = ceil_power(max(1, shape.points(reduced.dims)))
+        rows = Axis(reduced.dims, min(most, length), "looped")
     return reduced.tile(rows, _AGAIN_COLUMNS, warps)
 
 

@@ -191,6 +191,11 @@ def test_columns_are_read_again_by_a_program_of_each_multiprocessor(rows, column
     assert (choice.rule, text_of(choice.tile)) == (rule, tile)
 
 
+def test_columns_of_few_rows_by_a_hint_are_read_again_in_small_blocks():
+    choice = chosen(replace(matrix("s0", 4096, CENTRED, "bf16"), sizes={"s0": 100}))
+    assert text_of(choice.tile) == "d0 looped 128, d1 grid 32; 16 warps, 1 stages"
+
+
 @pytest.mark.parametrize(
     ("rows", "axes"),
     [
