@@ -50,6 +50,7 @@ class AnalysisManager:
     def __init__(self, module: ir.Module) -> None:
         self.module = module
         self._cached: dict[type[Analysis], Analysis] = {}
+        self._computed: dict[type[Analysis], Mapping[str, object]] = {}  #: by `check`, of this module
 
     def get(self, analysis: type[A]) -> A:
         """The analysis of the module, computed unless it is cached.  Raises what computing it raises.
@@ -74,12 +75,19 @@ class AnalysisManager:
         """Forgets all other analyses: a pass has ended that preserves these."""
         self._cached = {kind: self._cached[kind] for kind in preserved if kind in self._cached}
 
-    def check(self) -> None:
-        """Computes the cached analyses again.  Raises ``StaleAnalysis`` where one differs."""
+    def check(self, changed: bool = True) -> None:
+        """Compares the cached analyses with ones computed again.  ``changed``: whether the module may be
+        another than at the last check, for which they were computed.  Raises ``StaleAnalysis`` where one
+        differs.
+        """
+        known, self._computed = {} if changed else self._computed, {}
         for kind, found in self._cached.items():
-            kept, again = found.state(), kind.of(self.module).state()
-            for name, value in again.items():
-                if kept[name] != value:
-                    raise StaleAnalysis(
-                        f"the pass preserves {kind.__name__}, whose {name} differ when it is computed again"
-                    )
+            kept = found.state()
+            if kind not in known or known[kind] != kept:
+                again = kind.of(self.module).state()
+                for name, value in again.items():
+                    if kept[name] != value:
+                        what = f"{kind.__name__}, whose {name} differ when it is computed again"
+                        raise StaleAnalysis(f"the pass preserves {what}")
+                known[kind] = again
+        self._computed = known

@@ -66,11 +66,11 @@ class PassManager:
                     ran = self.clock()
                     verified = 0.0
                     if self.verify_each or number in self.checkpoints:
-                        verifier.verify(module)
+                        changed = verifier.verify(module)
                         if self.verify_each:
                             for part in nested_modules(module) if nested else ():
-                                managers[part.body].check()
-                            managers[module.body].check()
+                                managers[part.body].check(changed)
+                            managers[module.body].check(changed)
                         verified = self.clock() - ran
                     self.times.append(PassTime(p.name, ran - start, verified))
                 for observer in self.observers:

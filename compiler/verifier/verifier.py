@@ -73,14 +73,14 @@ class Verifier:
     _report: Report = field(default_factory=Report)
     _inside: dict[str, "Verifier"] = field(default_factory=dict)  #: of the sub-graphs, by name
 
-    def verify(self, module: ir.Module) -> None:
-        """Checks the whole module.
+    def verify(self, module: ir.Module) -> bool:
+        """Checks the whole module; whether it is another than the last one that was found right.
 
         Raises ``VerificationError`` (or MLIR's own error) after emitting located diagnostics.
         """
         code = bytecode_of(module.operation)
         if code == self._code:
-            return
+            return False
         module.operation.verify()
         self._report.complaints = 0
         with module.context, ir.Location.unknown(module.context):
@@ -89,6 +89,7 @@ class Verifier:
         if self._report.complaints:
             self._forget()
         _raise_if_broken(self._report)
+        return True
 
     def _check(self, module: ir.Module) -> None:
         """The module and those inside it."""

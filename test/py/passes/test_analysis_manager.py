@@ -137,15 +137,17 @@ def test_one_program_serves_the_passes_up_to_the_first_that_does_not_preserve_it
     assert len(read) == 3  # for lower-control-deps and those behind it; for fold-ranges; for reorder-for-peak
 
 
+@dataclass(frozen=True)
 class Marking(AnalysisPass):
     """Changes an attribute of the module, which is in no analysis."""
 
     name = "marking"
     preserves = (Program, GroupGraph)
+    mark: str = "test.mark"
 
     def run_with(self, module: ir.Module, remarks: Remarks, analyses: AnalysisManager) -> None:
         analyses.get(GroupGraph)
-        module.operation.attributes["test.mark"] = ir.UnitAttr.get()
+        module.operation.attributes[self.mark] = ir.UnitAttr.get()
 
 
 @pytest.mark.parametrize("verify_each", [False, True])
@@ -154,8 +156,28 @@ def test_analyses_are_kept_for_a_module_whose_attributes_change(
 ) -> None:
     module = imported("chain", 6)
     reads = Reads(monkeypatch)
-    PassManager([Marking(), Marking()], verify_each).run(module)
-    assert reads.count == (3 if verify_each else 1)  # verifying computes them again after each pass
+    PassManager([Marking(), Marking(), Marking("test.other")], verify_each).run(module)
+    assert reads.count == (3 if verify_each else 1)  # computed again after each pass that changes the module
+
+
+@dataclass(frozen=True)
+class Replacing(AnalysisPass):
+    """Puts a copy of a kernel in its place and computes the program again."""
+
+    name = "replacing"
+    preserves = (Program,)
+
+    def run_with(self, module: ir.Module, remarks: Remarks, analyses: AnalysisManager) -> None:
+        program = analyses.get(Program)
+        kernel = program.callee(program.calls()[0])
+        kernel.clone(ir.InsertionPoint(kernel))
+        kernel.erase()
+        analyses.put(Program.of(module))
+
+
+def test_an_equal_operation_in_the_place_of_another_is_no_change() -> None:
+    """The module is the same, and so is what was computed for it, but for which operations it names."""
+    PassManager([Marking(), Replacing()]).run(imported("chain", 6))
 
 
 @dataclass(frozen=True)
@@ -195,5 +217,6 @@ class Careless(AnalysisPass):
 )
 def test_a_claim_that_is_wrong_is_found_where_passes_are_verified(changes: str, kind: str) -> None:
     PassManager([Careless(changes)], verify_each=False).run(imported("chain", 6))
-    with pytest.raises(StaleAnalysis, match=f"preserves {kind}, whose {changes} differ"):
-        PassManager([Careless(changes)]).run(imported("chain", 6))
+    for before in ([], [Marking(), Marking()]):  # behind them, what was computed of the same module is known
+        with pytest.raises(StaleAnalysis, match=f"preserves {kind}, whose {changes} differ"):
+            PassManager([*before, Careless(changes)]).run(imported("chain", 6))
