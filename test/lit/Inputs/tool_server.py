@@ -4,6 +4,7 @@ what the tool does: a new interpreter that imports it takes longer than most tes
 usage: tool_server.py FD    a listening socket, on which ``tool_client.py`` asks.  Ends when its stdin does.
 """
 
+import gc
 import importlib
 import marshal
 import os
@@ -33,7 +34,9 @@ def serve(listener: socket.socket) -> None:
         (arguments, folder, environment), streams = _request(connection)
         for name in IMPORTED.get(arguments[0], ()):
             importlib.import_module(name)
+        gc.freeze()
         if os.fork() == 0:
+            gc.disable()  # it ends before the memory of a collection is missed
             signal.signal(signal.SIGCHLD, signal.SIG_DFL)
             listener.close()
             for number, stream in enumerate(streams):
