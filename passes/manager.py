@@ -43,12 +43,16 @@ class PassManager:
     times: list[PassTime] = field(default_factory=list)  #: of the passes that ran, in order
     clock: Callable[[], float] = perf_counter
 
-    def run(self, module: ir.Module, remarks: Remarks | None = None) -> Remarks:
-        """Runs the passes in place.  Raises what a pass, the verifier or an observer raises, and
-        ``StaleAnalysis`` where a pass preserved an analysis that is not true any more.
+    def run(
+        self, module: ir.Module, remarks: Remarks | None = None, verifier: Verifier | None = None
+    ) -> Remarks:
+        """Runs the passes in place.  ``verifier``: one that has verified the module.
+
+        Raises what a pass, the verifier or an observer raises, and ``StaleAnalysis`` where a pass preserved
+        an analysis that is not true any more.
         """
         remarks = Remarks() if remarks is None else remarks
-        verifier = Verifier()
+        verifier = Verifier() if verifier is None else verifier
         nested = bool(nested_modules(module))  # passes make none
         managers: dict[ir.Block, AnalysisManager] = {}  # by bodies, as passes change attributes of modules
         expect_stages("pass", len(self.passes))

@@ -13,7 +13,7 @@ from ..compiler.base.remarks import Remark, Remarks
 from ..compiler.base.timing import Timing
 from ..compiler.ir.context import make_context
 from ..compiler.mlir import ir
-from ..compiler.verifier.verifier import VerificationError, verify_level
+from ..compiler.verifier.verifier import VerificationError, Verifier, verify_level
 from ..passes.manager import Observer, PassManager
 from ..passes.pass_base import Pass, PassError
 from ._exit import kind_and_text
@@ -97,7 +97,8 @@ class Session:
             self._bug("the parser", error, start_of(source), outcome)
             return
         with collecting(context, outcome.diagnostics):
-            outcome.ok = self._verified(module, source, outcome) and self._run_passes(module, number, outcome)
+            verifier = self._verified(module, source, outcome)
+            outcome.ok = verifier is not None and self._run_passes(module, number, outcome, verifier)
             if outcome.ok and self.roundtrip:
                 outcome.ok = self._round_trips(module, outcome)
         for remark in outcome.remarks.items:
@@ -109,17 +110,16 @@ class Session:
                 outcome.output = self.style.text(module)
             outcome.module = module
 
-    def _verified(self, module: ir.Module, source: Source, outcome: PartOutcome) -> bool:
+    def _verified(self, module: ir.Module, source: Source, outcome: PartOutcome) -> Verifier | None:
         try:
             with outcome.timing.measured("Verifier"):
-                check(module, source, outcome.diagnostics)
+                return check(module, source, outcome.diagnostics)
         except (VerificationError, ir.MLIRError) as error:
             _ensure_error(outcome, str(error), module.operation.location)
-            return False
+            return None
         except Exception as error:
             self._bug("the verifier", error, module.operation.location, outcome)
-            return False
-        return True
+            return None
 
     def _analysed(self, module: ir.Module, outcome: PartOutcome) -> bool:
         for analyse in self.analyses:
@@ -133,12 +133,12 @@ class Session:
                 return False
         return True
 
-    def _run_passes(self, module: ir.Module, number: int, outcome: PartOutcome) -> bool:
+    def _run_passes(self, module: ir.Module, number: int, outcome: PartOutcome, verifier: Verifier) -> bool:
         progress = Progress()
         watchers = [progress, *self.watchers(number)]
         manager = PassManager(self.passes, self.verify_each, [*watchers, *self.checks(number)])
         try:
-            manager.run(module, outcome.remarks)
+            manager.run(module, outcome.remarks, verifier)
             if self.level is not None:
                 verify_level(module, self.level)
         except Exception as error:

@@ -14,7 +14,7 @@ from pathlib import Path
 from ..compiler.base.dataclass import dataclass
 from ..compiler.base.diagnostics import Diagnostic, Diagnostics, Position, collecting
 from ..compiler.mlir import ir
-from ..compiler.verifier.verifier import VerificationError, verify
+from ..compiler.verifier.verifier import VerificationError, Verifier, verify
 from ._bytecode import is_bytecode, text_of
 from ._nesting import too_much
 
@@ -105,16 +105,18 @@ def parse(source: Source, context: ir.Context, diagnostics: Diagnostics) -> ir.M
     return module
 
 
-def check(module: ir.Module, source: Source, diagnostics: Diagnostics) -> None:
-    """Checks the rules of the levels in a module that ``source`` was parsed to.
+def check(module: ir.Module, source: Source, diagnostics: Diagnostics) -> Verifier:
+    """Checks the rules of the levels in a module that ``source`` was parsed to; what knows the module then.
 
     Raises ``VerificationError``, or MLIR's own error.  What is wrong, and where, is in ``diagnostics`` then.
     """
+    verifier = Verifier()
     with collecting(module.context) as found:
         try:
-            verify(module)
+            verifier.verify(module)
         finally:
             diagnostics.items += _placed(found.items, source, module.context)
+    return verifier
 
 
 def _placed(items: list[Diagnostic], source: Source, context: ir.Context) -> list[Diagnostic]:
