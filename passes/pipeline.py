@@ -18,6 +18,7 @@ from .fusion.fuse_horizontal import FuseHorizontal
 from .fusion.fuse_vertical import FuseVertical
 from .fusion.materialize_fusion import MaterializeFusion
 from .fusion.recompute_producers import RecomputeProducers
+from .fusion.recompute_rows import RecomputeRows
 from .fusion.store_reductions import StoreReductions
 from .graph.deduplicate_calls import DeduplicateCalls
 from .graph.deduplicate_checks import DeduplicateChecks
@@ -250,6 +251,12 @@ RECOMPUTING = PassStage(
         PassStep(
             lambda s: RecomputeProducers(s.hardware, s.fusions, computed_indices=True),
             "what checks no index may be computed again",
+        ),
+        PassStep(MaterializeFusion(), "merge each copy with its reader"),
+        PassStep(EliminateDead(), "originals that nobody reads any more"),
+        PassStep(
+            lambda s: RecomputeRows(s.hardware, s.fusions),
+            "what stayed apart for a row that programs of products may compute",
         ),
         PassStep(MaterializeFusion(), "merge each copy with its reader"),
         PassStep(EliminateDead(), "originals that nobody reads any more"),

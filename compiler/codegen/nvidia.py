@@ -80,6 +80,9 @@ EARLY_TEXT, EARLY_CONSTRAINTS = (
     "griddepcontrol.launch_dependents; griddepcontrol.wait; mov.b32 $0, $1; // launched early",
     "=r,r",
 )
+#: The two apart: ptxas moves no load across either.
+WAITING_TEXT = "griddepcontrol.wait; mov.b32 $0, $1; // launched early"
+LAUNCHING_TEXT = "griddepcontrol.launch_dependents; mov.b32 $0, $1;"
 
 
 def is_early(ptx: str) -> bool:

@@ -87,9 +87,14 @@ class TileKernel(TileSegments):
 
     def _stages(self) -> None:
         """The code of one block."""
+        loaded = set(self.plan.ahead() if self.tile.ahead else ())
+        for op in self.plan.ops:
+            if op in loaded:
+                self._emit(op)
         for stage in range(self.plan.last + 1):
             for op in self.plan.between(stage):
-                self._emit(op)
+                if op not in loaded:
+                    self._emit(op)
             if self.plan.roots(stage):
                 self._loop(stage)
         for op in self.plan.between(self.plan.last + 1):

@@ -94,6 +94,19 @@ class KernelPlan:
                         needed.add(owner)
         return [op for op in self.ops if op in needed]
 
+    def ahead(self) -> list[ir.Operation]:
+        """The loads that wait for no reduction, and what they need, in program order."""
+        waits, needed = set[ir.Operation](), set[ir.Operation]()
+        for op in self.ops:
+            made = any(not isinstance(v.owner, ir.Block) and v.owner in waits for v in op.operands)
+            if made or op.name in (*REDUCTIONS, *STORES, *ASSERTS) or isinstance(op, fuse.Scan):
+                waits.add(op)
+        for op in reversed(self.ops):
+            if op in needed or (isinstance(op, fuse.Load) and op not in waits):
+                needed.add(op)
+                needed.update(v.owner.operation for v in op.operands if not isinstance(v.owner, ir.Block))
+        return [op for op in self.ops if op in needed]
+
     def common(self, again: Collection[ir.Operation] = ()) -> set[ir.Operation]:
         """The ops that do the same in all programs: they run over no grid axis, read nothing that the kernel
         writes, write nothing and assert nothing.  ``again``: those that are computed for each block.

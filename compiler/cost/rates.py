@@ -117,7 +117,9 @@ class FewRowRates:
     for each row of it.  ``tensor_cores``: whose weights tensor cores multiply as they are;
     ``packed_slots``: issue slots for each weight that they multiply as bytes hold it; ``moved_slots``: from
     which a zero point is subtracted; ``looked_up_slots``: that is looked up in a table and scaled;
-    ``of_many_rows``: so many times as many for more than 16 rows.  ``call``: of a library.
+    ``of_many_rows``: so many times as many for more than 16 rows.  ``computed``: as ``kernel``, whose
+    programs compute the row: a step is the reductions of it, behind which they multiply.  ``call``: of a
+    library.
     """
 
     kernel: Regime
@@ -129,6 +131,7 @@ class FewRowRates:
     looked_up_slots: float
     of_many_rows: float
     tensor_cores: Regime
+    computed: Regime
     call: Regime
 
 

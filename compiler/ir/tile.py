@@ -16,7 +16,7 @@ NEEDED, AXIS, COUNTS, FLAGS = (
     ("axes", "num_warps", "num_stages"),
     ("dims", "block", "kind"),
     ("group", "programs"),
-    ("again", "copied", "segmented", "written_out"),
+    ("again", "copied", "segmented", "written_out", "ahead"),
 )
 _ENTRIES, _AXIS_ENTRIES = frozenset(NEEDED + COUNTS + FLAGS), frozenset(AXIS)
 
@@ -50,7 +50,8 @@ class Tile:
     program holds them all.  ``again``: between two reductions of a row that it holds, a loop keeps what it
     has loaded, and computes again what it made of that (``codegen/tile_again.py``).  ``segmented``: the rows
     of a block are of one segment (``analysis/kernel/segments.py``).  ``written_out``: the steps of the looped
-    axis are no loop but written out, so that where they read is known in each.
+    axis are no loop but written out, so that where they read is known in each.  ``ahead``: what waits for no
+    reduction is loaded before anything is reduced.
     """
 
     axes: tuple[Axis, ...]
@@ -62,6 +63,7 @@ class Tile:
     copied: bool = False
     segmented: bool = False
     written_out: bool = False
+    ahead: bool = False
 
     def axis_of(self, dim: str) -> int:
         """Number of the axis that holds ``dim``."""
@@ -143,6 +145,8 @@ class Tile:
             entries["segmented"] = ir.UnitAttr.get()
         if self.written_out:
             entries["written_out"] = ir.UnitAttr.get()
+        if self.ahead:
+            entries["ahead"] = ir.UnitAttr.get()
         return ir.DictAttr.get(entries)
 
     @staticmethod

@@ -5,6 +5,7 @@ that moves fewer bytes than storing it.
 from collections.abc import Iterator
 from typing import ClassVar
 
+from ...compiler.analysis.fusion.form import Limits
 from ...compiler.analysis.fusion.graph import GroupGraph
 from ...compiler.analysis.fusion.score import Gain
 from ...compiler.analysis.kernel.accesses import Read, Summary
@@ -14,17 +15,13 @@ from ...compiler.base.remarks import Remarks
 from ...compiler.cost.hardware import SECTOR, Hardware
 from ...compiler.cost.slots import slots
 from ...compiler.index.facts import is_indirect
-from ...compiler.ir.defining import defining_op
-from ...compiler.ir.dialects import fuse
-from ...compiler.ir.kernel import kernel_ties
 from ...compiler.mlir import ir
 from ..analysis_manager import Analyses, AnalysisManager
 from ..base.program import Program
-from ..base.results import drop_results
 from ..pass_base import AnalysisPass, hardware_of
 from .fusing import groups_of, measurements_of
 from .materialize_fusion import MaterializeFusion
-from .recomputing import Recomputed, StorageHistory, may_merge, measured_apart
+from .recomputing import Recomputed, StorageHistory, compute_again, measured_apart
 
 #: Inputs may live longer by this share of a tensor more than it takes: a number, or one for each row.
 _BESIDE = 1 / 64
@@ -99,24 +96,11 @@ class RecomputeProducers(AnalysisPass):
         found = _apart(sorted(gaining, key=lambda t: -gains[t]))
         if not found:
             return False
-        program = analyses.get(Program)
-        copies = [_Copy.make(program, graph, tensor, reader) for tensor in found for reader in tensor.readers]
-        judged = GroupGraph.of(module)  # the one of the analysis manager knows nothing of the copies
-        node_of = {node.op: node.index for node in judged.deps.nodes}
-        refused: list[_Copy] = []
+        done = compute_again(module, analyses.get(Program), {t: t.value for t in found}, Limits.of(hardware))
         for tensor in found:
-            mine = [c for c in copies if c.tensor is tensor]
-            pairs = [(node_of[c.call], node_of[c.reader]) for c in mine]
-            if all(may_merge(judged, *pair, hardware) for pair in pairs):
-                for copy, reader in pairs:
-                    judged.merge(judged.group_of[copy], judged.group_of[reader])
+            if tensor in done:
                 tensor.report(self.name, remarks, hardware)
-            else:
-                refused += mine
-        judged.assign()
-        for left in refused:
-            left.undo(program)
-        makers = {t.producer for t in found} - {c.tensor.producer for c in refused}
+        makers = {t.producer for t in found} - {t.producer for t in found if t not in done}
         return any(t not in found and makers & {*t.readers} for t in gaining)
 
 
@@ -252,43 +236,3 @@ def _apart(tensors: list[_Tensor]) -> list[_Tensor]:
         if tensor.producer not in reading and not makers & set(tensor.readers):
             chosen.append(tensor)
     return chosen
-
-
-@dataclass(frozen=True)
-class _Copy:
-    """A call of the producer for one reader, in front of it."""
-
-    tensor: _Tensor
-    original: ir.Value
-    call: ir.Operation
-    reader: ir.Operation
-
-    @staticmethod
-    def make(program: Program, graph: GroupGraph, tensor: _Tensor, reader: int) -> "_Copy":
-        producer, user = graph.deps.nodes[tensor.producer], graph.deps.nodes[reader].op
-        here = ir.InsertionPoint(user)
-        call = producer.op.clone(here)
-        for tie in producer.ties:
-            empty = defining_op(call.operands[tie], fuse.Empty)
-            if empty is not None:  # what else the producer stores into goes with the results that go
-                call.operands[tie] = empty.clone(ir.InsertionPoint(call)).results[0]
-        program.callers[producer.name] += 1
-        live = [value == tensor.value for value in producer.results]
-        if not all(live):
-            call = drop_results(program, call, program.callee(call), live, asserts=False)
-        copy = _Copy(tensor, graph.deps.values[tensor.value], call, user)
-        copy._read(copy.original, call.results[0])
-        return copy
-
-    def _read(self, old: ir.Value, new: ir.Value) -> None:
-        for number, operand in enumerate(self.reader.operands):
-            if operand == old:
-                self.reader.operands[number] = new
-
-    def undo(self, program: Program) -> None:
-        """The reader reads the stored tensor again."""
-        self._read(self.call.results[0], self.original)
-        [tie] = kernel_ties(program.callee(self.call))
-        empty = self.call.operands[tie].owner.operation
-        program.erase_call(self.call)
-        empty.erase()

@@ -1,16 +1,22 @@
 """What passes that compute a producer again in its readers ask of a program.  Not a pass."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import ClassVar
 
 from ...compiler.analysis.fusion.form import Limits
 from ...compiler.analysis.fusion.graph import GroupGraph
 from ...compiler.analysis.fusion.measured import Measurements, PairKeys
 from ...compiler.analysis.fusion.rules import Candidate, judge
+from ...compiler.base.dataclass import dataclass
 from ...compiler.base.remarks import Remarks
 from ...compiler.cost.hardware import Hardware
+from ...compiler.ir.defining import defining_op
+from ...compiler.ir.dialects import fuse
+from ...compiler.ir.kernel import kernel_ties
 from ...compiler.mlir import ir
+from ..base.program import Program
+from ..base.results import drop_results
 
 
 class Recomputed(ABC):
@@ -74,10 +80,10 @@ class StorageHistory:
         return sum(self.graph.bytes_of(v) for v, root in own if self.last[root] < reader)
 
 
-def may_merge(graph: GroupGraph, a: int, b: int, hardware: Hardware) -> bool:
+def may_merge(graph: GroupGraph, a: int, b: int, limits: Limits) -> bool:
     """Whether the rules of fusion let the groups of two nodes be one kernel."""
     pair = sorted((graph.group_of[a], graph.group_of[b]))
-    return judge(Candidate(graph, pair[0], pair[1], Limits.of(hardware))).refusal is None
+    return judge(Candidate(graph, pair[0], pair[1], limits)).refusal is None
 
 
 def measured_apart(graph: GroupGraph, measured: Measurements) -> Callable[[int, Iterable[int]], bool]:
@@ -89,3 +95,70 @@ def measured_apart(graph: GroupGraph, measured: Measurements) -> Callable[[int, 
         return bool(apart) and any(keys((producer,), (reader,)) in apart for reader in readers)
 
     return kept
+
+
+@dataclass(frozen=True)
+class RecomputedCall:
+    """A call of the producer for one reader, in front of it."""
+
+    tensor: Recomputed
+    original: ir.Value
+    call: ir.Operation
+    reader: ir.Operation
+
+    @staticmethod
+    def make(program: Program, tensor: Recomputed, value: int, reader: int) -> "RecomputedCall":
+        graph = tensor.graph
+        producer, user = graph.deps.nodes[tensor.producer], graph.deps.nodes[reader].op
+        here = ir.InsertionPoint(user)
+        call = producer.op.clone(here)
+        for tie in producer.ties:
+            empty = defining_op(call.operands[tie], fuse.Empty)
+            if empty is not None:  # what else the producer stores into goes with the results that go
+                call.operands[tie] = empty.clone(ir.InsertionPoint(call)).results[0]
+        program.callers[producer.name] += 1
+        live = [result == value for result in producer.results]
+        if not all(live):
+            call = drop_results(program, call, program.callee(call), live, asserts=False)
+        copy = RecomputedCall(tensor, graph.deps.values[value], call, user)
+        copy._read(copy.original, call.results[0])
+        return copy
+
+    def _read(self, old: ir.Value, new: ir.Value) -> None:
+        for number, operand in enumerate(self.reader.operands):
+            if operand == old:
+                self.reader.operands[number] = new
+
+    def undo(self, program: Program) -> None:
+        """The reader reads the stored tensor again."""
+        self._read(self.call.results[0], self.original)
+        [tie] = kernel_ties(program.callee(self.call))
+        empty = self.call.operands[tie].owner.operation
+        program.erase_call(self.call)
+        empty.erase()
+
+
+def compute_again(
+    module: ir.Module, program: Program, tensors: Mapping[Recomputed, int], limits: Limits
+) -> set[Recomputed]:
+    """Gives each reader of each tensor, which is a value by its number, its own call of the producer, and one
+    ``fuse.group`` with it; those of the tensors of which the rules of fusion allow it.
+    """
+    copies = {
+        t: [RecomputedCall.make(program, t, value, r) for r in sorted(t.readers)]
+        for t, value in tensors.items()
+    }
+    judged = GroupGraph.of(module)  # the one of the analysis manager knows nothing of the copies
+    node_of = {node.op: node.index for node in judged.deps.nodes}
+    done = set[Recomputed]()
+    for tensor, mine in copies.items():
+        pairs = [(node_of[c.call], node_of[c.reader]) for c in mine]
+        if all(may_merge(judged, *pair, limits) for pair in pairs):
+            for copy, reader in pairs:
+                judged.merge(judged.group_of[copy], judged.group_of[reader])
+            done.add(tensor)
+    judged.assign()
+    for tensor, mine in copies.items():
+        for left in mine if tensor not in done else ():
+            left.undo(program)
+    return done

@@ -2,6 +2,7 @@
 
 from typing import ClassVar
 
+from ...compiler.analysis.fusion.form import Limits
 from ...compiler.analysis.fusion.graph import GroupGraph
 from ...compiler.base.dataclass import dataclass
 from ...compiler.base.remarks import Remarks
@@ -61,6 +62,7 @@ class StoreReductions(AnalysisPass):
 
     def run_with(self, module: ir.Module, remarks: Remarks, analyses: AnalysisManager) -> None:
         hardware = hardware_of(self.hardware, self, module)
+        limits = Limits.of(hardware)
         graph = groups_of(analyses)
         apart = measured_apart(graph, measurements_of(self.name, self.fusions, module))
         gains = {r: r.gain(hardware) for r in RowUses(graph).rows() if not apart(r.producer, r.readers)}
@@ -79,7 +81,7 @@ class StoreReductions(AnalysisPass):
         kept: list[_Trial] = []
         for trial in trials:
             pairs = [(node_of[call], node_of[reader]) for call, reader in trial.copies]
-            if all(may_merge(judged, *pair, hardware) for pair in pairs):
+            if all(may_merge(judged, *pair, limits) for pair in pairs):
                 for pair in pairs:
                     judged.merge(*(judged.group_of[node] for node in pair))
                 kept.append(trial)

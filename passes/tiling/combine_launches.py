@@ -146,13 +146,19 @@ class CombineLaunches(AnalysisPass):
 
 
 def _tried(open_slots: Sequence[int], order: LaunchOrder, parts: Mapping[int, Part], part: Part) -> list[int]:
-    """The slots to try for ``part``: first those with a call of its form, whose code is there already.
+    """The slots to try for ``part``: first those with a call of its form, whose code is there already; then
+    those of which all load ahead, where it does, since the launch then does.
 
-    Without that, each call of a chain repeated over many tensors (slices, then what combines them) would join
-    the end of the chain before it, and as many launches would follow each other as there are chains.
+    Without the first, each call of a chain repeated over many tensors (slices, then what combines them) would
+    join the end of the chain before it, and as many launches would follow each other as there are chains.
     """
     recent = list(reversed(open_slots[-_TRIED:]))
-    return sorted(recent, key=lambda slot: all(parts[m].form != part.form for m in order.members[slot]))
+
+    def place(slot: int) -> tuple[bool, bool]:
+        there = [parts[m] for m in order.members[slot]]
+        return all(p.form != part.form for p in there), not all(p.ahead for p in (part, *there))
+
+    return sorted(recent, key=place)
 
 
 #: Refusals that are worth a remark: what would have to change for the two to share a launch.
@@ -223,6 +229,7 @@ def _part(deps: Dependences, node: Node, code: _Code, hints: dict[str, int]) -> 
         arguments=passed,
         plain=code.plain,
         elements=code.tile.elements,
+        ahead=code.tile.ahead,
     )
 
 
@@ -299,7 +306,8 @@ class _Rewriter:
             ).operation
         function.regions[0].blocks.append(*types, arg_locs=[function.location] * len(types))
         tiles = [Tile.of(kernel.attributes["fuse.tile"]) for kernel in kernels]
-        tile = Tile((), max(t.num_warps for t in tiles), max(t.num_stages for t in tiles))
+        ahead = all(t.ahead for t in tiles)
+        tile = Tile((), max(t.num_warps for t in tiles), max(t.num_stages for t in tiles), ahead=ahead)
         function.attributes["fuse.kernel"] = ir.UnitAttr.get()
         function.attributes["fuse.dims"] = ir.DictAttr.get({})
         function.attributes["fuse.ties"] = ir.DenseI64ArrayAttr.get(ties)

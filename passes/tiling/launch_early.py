@@ -7,12 +7,13 @@ from typing import ClassVar
 from ...compiler.analysis.cost.traffic import ATTRIBUTE, Traffic
 from ...compiler.base.dataclass import dataclass
 from ...compiler.base.remarks import Remarks
-from ...compiler.codegen.nvidia import EARLY_CONSTRAINTS, EARLY_TEXT
+from ...compiler.codegen.nvidia import EARLY_CONSTRAINTS, EARLY_TEXT, LAUNCHING_TEXT, WAITING_TEXT
 from ...compiler.codegen.tile_builder import TileBuilder
 from ...compiler.ir.choices import choices_of
 from ...compiler.ir.dialects import tt
 from ...compiler.ir.kernel import is_kernel, is_tiled, is_users, string
 from ...compiler.ir.layout import TensorSpec
+from ...compiler.ir.tile import Tile
 from ...compiler.mlir import ir
 from ..analysis_manager import AnalysisManager
 from ..base.program import Program
@@ -47,6 +48,9 @@ class LaunchEarly(AnalysisPass):
     complete only behind the one before it, nothing else has to be known of the launches further back, nor of
     those that follow.  What launches a kernel reads in its PTX that it waits (``runtime/gpu/launcher.py``),
     and tells the driver that it may begin early.  Launched in another way, it waits for nothing.
+
+    Where a tile loads ``ahead``, the next launch is let begin behind each of these loads instead, which keeps
+    them in their order: ptxas moves none across this instruction.
 
     What is saved is the time from the end of a launch to the beginning of the next.  It is a large part of
     the time where products of few rows follow each other, each of which reads its weights in a few
@@ -122,11 +126,36 @@ def _bytes(value: ir.Value) -> int:
 
 
 def _wait(kernel: ir.Operation) -> None:
+    """Lets a kernel wait at its beginning, and let the next launch begin: there, or behind the loads that its
+    tile has in front of all that is reduced.
+    """
+    block, ahead = kernel.regions[0].blocks[0], Tile.of(kernel.attributes["fuse.tile"]).ahead
+    with kernel.location:
+        _say(EARLY_TEXT if not ahead else WAITING_TEXT, ir.InsertionPoint.at_block_begin(block))
+        for load in _ahead(block) if ahead else ():
+            _say(LAUNCHING_TEXT, ir.InsertionPoint.after(load))
+
+
+def _ahead(block: ir.Block) -> list[ir.Operation]:
+    """Of a block, and of each inside of it, the loads in front of the first reduction."""
+    found = list[ir.Operation]()
+    for op in block.operations:
+        if isinstance(op, tt.Reduce):
+            return found
+        if isinstance(op, tt.Load):
+            found.append(op.operation)
+        for region in op.regions:
+            for inner in region.blocks:
+                found += _ahead(inner)
+    return found
+
+
+def _say(text: str, here: ir.InsertionPoint) -> None:
     builder = TileBuilder()
-    with ir.InsertionPoint.at_block_begin(kernel.regions[0].blocks[0]), kernel.location:
+    with here:
         tt.ElementwiseInlineAsm(
             [builder.constant(0, "i32")],
-            asm_string=ir.StringAttr.get(EARLY_TEXT),
+            asm_string=ir.StringAttr.get(text),
             constraints=ir.StringAttr.get(EARLY_CONSTRAINTS),
             packed_element=builder.attribute(1),
             pure=ir.BoolAttr.get(False),

@@ -110,3 +110,26 @@ class FewRows:
     def as_call(hardware: Hardware, moved: int, launches: int) -> float:
         """As a call of the library, with the kernels around it: ``launches`` with it."""
         return microseconds(Work(moved, launches=launches), hardware, hardware.rates.few_rows.call)
+
+
+@dataclass(frozen=True)
+class ComputedRow:
+    """A row of ``length`` elements that ``programs`` compute, each with ``weight`` issue slots an element and
+    ``read`` bytes, for products with ``weights`` numbers of ``moved`` bytes.
+    """
+
+    length: int
+    weight: int
+    read: int
+    programs: int
+    weights: int
+    moved: int
+
+    def microseconds(self, hardware: Hardware) -> float:
+        """More than where the row is loaded."""
+        rates = hardware.rates.few_rows
+        slots = self.weights * (rates.weight_slots + rates.row_slots)
+        loaded = Work(self.moved, slots=slots)
+        again = slots + self.programs * self.length * self.weight
+        computed = Work(self.moved, slots=again, cached=self.programs * self.read, steps=1)
+        return microseconds(computed, hardware, rates.computed) - microseconds(loaded, hardware, rates.kernel)

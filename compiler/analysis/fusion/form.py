@@ -60,6 +60,8 @@ class Limits:
     many, depth:    such a kernel has at least ``many`` rows, or its products sum at most ``depth`` elements.
     shared:         bytes of shared memory that a program of products may take.
     slots_per_byte: issue slots that may be spent to move one byte less.
+    row_again:      whether each program of a product of few rows may compute the row that it multiplies, with
+                    the reductions of that: ``recompute-rows`` says where it pays.
     """
 
     accesses: int = 256
@@ -83,6 +85,7 @@ class Limits:
     many: int = 4096
     depth: int = 256
     shared: int = 223 << 10
+    row_again: bool = False
 
     @staticmethod
     def of(
@@ -92,6 +95,7 @@ class Limits:
         tensors: int = tensors,
         stores: int = stores,
         ops: int = ops,
+        row_again: bool = row_again,
     ) -> "Limits":
         """Of a GPU.  Rows that programs hold are parts of the registers of a multiprocessor: half of them for
         a row that is reduced alone, a quarter for one in a walk, an eighth for one of a group.
@@ -110,6 +114,7 @@ class Limits:
             tensors=tensors,
             stores=stores,
             ops=ops,
+            row_again=row_again,
         )
 
 

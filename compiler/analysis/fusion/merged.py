@@ -31,7 +31,8 @@ class Order(NamedTuple):
 
 class Repeated(NamedTuple):
     """A reduction that does not vary over the parallel dims ``missing``.  ``once``: whether a program
-    computes it once for its columns (``read_for_columns``), instead of at each point of these dims.
+    computes it once for its columns (``read_for_columns``), or for the rows of weights that it multiplies a
+    row by, instead of at each point of these dims.
     """
 
     instance: int
@@ -103,8 +104,23 @@ class Merged(PlacedForm):
             for crossing in plan.members[instance.member].summary.crossings:
                 missing = plan.parallel - plan.image(instance, crossing.dims) - self.holds
                 if missing and plan.image(instance, crossing.over):
-                    found.append(Repeated(number, missing, read_for_columns(self, number, missing)))
+                    once = number in self.multiplied or read_for_columns(self, number, missing)
+                    found.append(Repeated(number, missing, once))
         return tuple(found)
+
+    @cached_property
+    def multiplied(self) -> frozenset[int]:
+        """The instances that compute a row which products multiply, in each program of these, where the
+        limits let them.
+        """
+        plan = self.plan
+        read = {
+            source
+            for instance in plan.instances
+            if any(c.op in PRODUCTS for c in plan.members[instance.member].summary.crossings)
+            for source in instance.sources.values()
+        }
+        return frozenset(n for n in read if self.limits.row_again and plan.reached[n] <= plan.crossed)
 
     @cached_property
     def visits(self) -> dict[int, Visits]:
@@ -123,6 +139,7 @@ class Merged(PlacedForm):
             # What is inlined without a guard is computed again along the parallel dims that it lacks, unless
             # it is one number, or the same for a row.
             apart = instance.inlined and (row or not reached or instance.guard is not None)
+            apart = apart or number in self.multiplied  # a price of its own: ``recompute-rows``
             now[member] = now.get(member, 0) + (once if apart else every)
             tiles[member] = tiles.get(member, 0) + (once if row else every)
         before = {m: self.estimate(plan.members[m].summary.points) for m in now}

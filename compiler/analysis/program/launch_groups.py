@@ -30,7 +30,7 @@ class Part:
     their shared memory, which operands fill.  stages: of its loops, which belong to a launch as a whole; None
     where it has no loop.  warps: of a program.  programs and moved: of this call under the hints, ``moved``
     in bytes.  ops: size of the code.  arguments: values that it takes, by number.  plain: straight-line code
-    without reductions.  elements: of its tile.
+    without reductions.  elements: of its tile.  ahead: its tile loads in front of what it reduces.
     """
 
     node: int
@@ -45,6 +45,7 @@ class Part:
     arguments: frozenset[int]
     plain: bool
     elements: int
+    ahead: bool = False
 
     def idles(self, hardware: Hardware) -> bool:
         """Whether it leaves multiprocessors idle: the time of such a kernel is latency."""

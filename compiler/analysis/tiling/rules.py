@@ -14,7 +14,16 @@ from typing import Any
 from ...cost.hardware import Hardware
 from ...ir.tile import Tile
 from ..kernel.shape import KernelShape
-from . import column_rules, few_row_rules, held_rules, pointwise_rules, product_rules, row_rules, walk_rules
+from . import (
+    column_rules,
+    computed_row_rules,
+    few_row_rules,
+    held_rules,
+    pointwise_rules,
+    product_rules,
+    row_rules,
+    walk_rules,
+)
 from .choice import Choice, TilingFamily, TilingRule
 
 
@@ -74,6 +83,7 @@ FAMILIES: tuple[TilingFamily[Any], ...] = (
         holds=row_rules.reduces_rows,
         subject=row_rules.ReducedRow.of,
         rules=(
+            TilingRule("products-compute-their-row", computed_row_rules.products_compute_their_row),
             TilingRule("products-share-a-row", row_rules.products_share_a_row),
             TilingRule("rows-share-operands", row_rules.rows_share_operands),
             TilingRule("crossed-rows", row_rules.crossed_rows),

@@ -54,6 +54,8 @@ _CASCADES = RateSource("soft caps and sigmoids of attention, 4 sizes", "H200", "
 _GRADIENTS = RateSource("gradients of attention, 5 forms, kernels and calls", "H200", "2026-11-28", 0.10)
 #: 12 kinds of decoding of 32 heads of 128, caches of 64 to 512 MB (docs/attention.md).
 _DECODING = RateSource("decoding, 12 kinds", "H200", "2026-11-28", 0.15)
+#: 16 norms in front of 8 launches of one product and 8 of three: 388.7 us with them, 358.4 in the products.
+_DECODING_STEP = RateSource("a decoding step of eight Llama layers", "H200", "2026-11-29")
 #: Programs of a walk in kernels ("Walks beside two kernels" in docs/performance/history.md).
 _WALKS = RateSource("walks beside two kernels", "H200", "2026-11-23")
 #: One query of 32 heads over 8 with 32768 keys of 128, in bf16.
@@ -111,6 +113,13 @@ _FEW_ROWS = FewRowRates(
     looked_up_slots=Rate(5.0, "slots/weight", _PACKED),
     of_many_rows=Rate(6.0, "x", _PACKED),
     tensor_cores=Regime(HIDING, bandwidth=_part(0.963, _CONTRACTIONS), starts=_us(4.6, _CONTRACTIONS)),
+    computed=Regime(
+        (("memory", "steps"), ("issue", "steps"), ("cache", "steps")),
+        bandwidth=_part(0.92, _CONTRACTIONS),
+        cache=Rate(55, "bytes/clock", _TILES),
+        step=_us(0.3, _DECODING_STEP, "row"),
+        starts=_us(2.2, _CONTRACTIONS),
+    ),
     call=Regime(HIDING, bandwidth=_part(0.944, _CONTRACTIONS), starts=_us(7.3, _CONTRACTIONS)),
 )
 _SMALL_STARTS, _CALL_STARTS = _us(2.0, _SMALL), _us(2.2, _SMALL)

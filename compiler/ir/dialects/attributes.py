@@ -152,7 +152,7 @@ ATTRIBUTES = (
         "a call in `@main`",
         "fuse.group = 0 : i64",
         "Calls with equal numbers become one kernel. At the scheduled level no call has it any more.",
-        "`fuse-vertical`, `fuse-horizontal`, `recompute-producers`, `store-reductions`",
+        "`fuse-vertical`, `fuse-horizontal`, `recompute-producers`, `recompute-rows`, `store-reductions`",
         "`materialize-fusion`",
     ),
     DiscardableAttribute(
@@ -210,9 +210,10 @@ ATTRIBUTES = (
         "they sum in a loop. `copied`: where such programs sum in no loop, descriptors copy the factors that "
         "all blocks have in common, again for each block. `again`: between two reductions of a row that it "
         "holds, a loop keeps what it has loaded, and computes again what it made of that. `written_out`: the "
-        "steps of the looped axis are no loop but written out.",
-        "`choose-tiling`, `autotune-tiling`; `combine-launches` keeps the warps",
-        "`apply-tiling`; `codegen/launches.py` (warps and stages)",
+        "steps of the looped axis are no loop but written out. `ahead`: what waits for no reduction is "
+        "loaded before anything is reduced.",
+        "`choose-tiling`, `autotune-tiling`; `combine-launches` keeps the warps and a common `ahead`",
+        "`apply-tiling`, `launch-early` (`ahead`); `codegen/launches.py` (warps and stages)",
     ),
     DiscardableAttribute(
         "fuse.grid",

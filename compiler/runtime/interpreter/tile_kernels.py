@@ -16,7 +16,9 @@ from torch import Tensor
 
 from ...codegen.nvidia import (
     EARLY_TEXT,
+    LAUNCHING_TEXT,
     ROUNDED_TEXT,
+    WAITING_TEXT,
     WIDENED_TEXT,
     BitsText,
     TableText,
@@ -389,7 +391,7 @@ def _of_bits(how: BitsText, wide: torch.dtype) -> _Step:
 
 def _inline_asm(reader: _Reader, op: ir.Operation) -> _Step:
     text = ir.StringAttr(op.attributes["asm_string"]).value
-    if text == EARLY_TEXT:
+    if text in (EARLY_TEXT, WAITING_TEXT, LAUNCHING_TEXT):
         return lambda batch, values, operands: (operands[0],)
     if text == ROUNDED_TEXT:
         dtype = torch.float64 if reader.shadow else torch.bfloat16  # under shadow nothing is rounded

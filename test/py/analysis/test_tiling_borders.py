@@ -24,6 +24,7 @@ from rule_cases import (
     dynamic,
     headed,
     matrix,
+    of_its_row,
     one_by_one,
     pairs,
     pairs_of_batch,
@@ -47,6 +48,21 @@ KERNELS = {
         "row-resident",
         matrix(4096, 16384, MAXIMA),
         "d0 grid 1, d1 resident 16384; 16 warps, 1 stages",
+    ),
+    "a row that all programs compute, of 16 bits": (
+        "products-compute-their-row",
+        of_its_row(4096, 4096, "bf16"),
+        "d0 grid 4, d1 resident 4096; 4 warps, 1 stages",
+    ),
+    "a long row that all programs compute": (
+        "products-compute-their-row",
+        of_its_row(4096, 32768, "bf16"),
+        "d0 grid 2, d1 resident 32768; 16 warps, 1 stages",
+    ),
+    "rows that one program computes each": (
+        "row-resident",
+        of_its_row(8192, 2048, own=True),
+        "d0 grid 1, d1 resident 2048; 4 warps, 1 stages",
     ),
     "four rows share weights": (
         "products-share-a-row",

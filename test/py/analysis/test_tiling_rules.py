@@ -1,5 +1,6 @@
-"""The table of tiling rules: a kernel for each rule of ``row_rules``, ``column_rules``, ``walk_rules``,
-``pointwise_rules``, ``product_rules`` and ``held_rules``, and what the table promises.
+"""The table of tiling rules: a kernel for each rule of ``row_rules``, ``computed_row_rules``,
+``column_rules``, ``walk_rules``, ``pointwise_rules``, ``product_rules`` and ``held_rules``, and what the
+table promises.
 """
 
 import inspect
@@ -28,6 +29,7 @@ from rule_cases import (
     headed,
     matmul,
     matrix,
+    of_its_row,
     one_by_one,
     one_by_one_of_batch,
     pairs,
@@ -103,6 +105,7 @@ KERNELS = {
         matrix(4096, 4096, ROWS_AND_COLUMNS),
         "d0 looped 1, d1 resident 4096; 8 warps, 3 stages",
     ),
+    "products-compute-their-row": (of_its_row(8192, 2048), "d0 grid 4, d1 resident 2048; 4 warps, 1 stages"),
     "products-share-a-row": (product("x"), "d0 grid 4, d1 looped 512; 2 warps, 3 stages"),
     "rows-share-operands": (pairs(8192, 4096), "d0 grid 8, d1 looped 256; 4 warps, 1 stages"),
     "crossed-rows": (

@@ -145,6 +145,26 @@ def product(*rows):
     )
 
 
+def of_its_row(outputs, summed, element="f32", own=False):
+    """A vector over its norm, times weights.  ``own``: each row of weights has a vector of its own."""
+    widen = element != "f32"
+    place, values = ("d0, d1", f"{outputs}, {summed}") if own else ("d1", str(summed))
+    body = f"load x[{place}] -> v\nload y[d0, d1] -> w\n"
+    if widen:
+        body += f"%vw = arith.extf %v : {element} to f32\n%ww = arith.extf %w : {element} to f32\n"
+    v, w = ("vw", "ww") if widen else ("v", "w")
+    body += f"""%q = arith.mulf %{v}, %{v} : f32
+fold sum q[d1] -> t : f32
+%r = math.rsqrt %t : f32
+%n = arith.mulf %{v}, %r : f32
+%p = arith.mulf %n, %{w} : f32
+fold sum p[d1] -> s : f32
+store s -> o[d0]"""
+    sizes = [int(n) for n in values.split(", ")]
+    inputs = {"x": tensor(*sizes, element=element), "y": tensor(outputs, summed, element=element)}
+    return Case({"d0": str(outputs), "d1": str(summed)}, inputs, {"o": tensor(outputs)}, body)
+
+
 def matmul(m, n, k, behind="store c -> o[d0, d1]", sizes=None, **inputs):
     """A product of bfloat16."""
     body = "load x[d0, d2] -> a\nload y[d2, d1] -> b\n"
