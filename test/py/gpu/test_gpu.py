@@ -33,6 +33,27 @@ print("in range")
 """
 
 
+#: A row that is looked up is written to a cache, for which a row below 0 is none.
+CACHE = """\
+import sys
+import torch
+import fuse_mlir
+
+def model(table, cache, at, new):
+    row = table[at] * new
+    cache.index_copy_(0, at, row.cumsum(1))
+    return row
+
+table, cache, new = (torch.rand(n, 8, device="cuda") for n in (32, 40, 2))
+at = torch.tensor([int(sys.argv[1]), 3], device="cuda")
+call = torch.compile(model, backend=fuse_mlir.backend, fullgraph=True, options={"strict": True})
+call(table, cache, at, new)
+torch.cuda.synchronize()
+torch.testing.assert_close(cache[at], (table[at] * new).cumsum(1))
+print("in range")
+"""
+
+
 def compiled(function, *, dynamic=False):
     """``function`` compiled without fallbacks, and the list that its graphs will be in."""
     graphs = []
@@ -61,10 +82,10 @@ def close(got, exact):
 # ---- assertions --------------------------------------------------------------------------------------------
 
 
-def embed(folder: Path, index: int) -> subprocess.CompletedProcess:
+def embed(folder: Path, index: int, code: str = EMBED) -> subprocess.CompletedProcess:
     """A process of its own, since a failed assertion ends the use of the device."""
     program = folder / "program.py"
-    program.write_text(EMBED)
+    program.write_text(code)
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(p for p in sys.path if p)}
     return subprocess.run(
         [sys.executable, str(program), str(index)],
@@ -81,6 +102,21 @@ def test_an_index_out_of_range_ends_the_program_with_the_users_line(tmp_path, in
     line = 1 + EMBED.splitlines().index("    return torch.nn.functional.embedding(index, table) * 2")
     assert done.returncode != 0 and "in range" not in done.stdout
     assert "index out of range in self" in done.stderr, done.stderr
+    assert f"{tmp_path / 'program.py'}:{line}" in done.stderr, done.stderr
+
+
+@pytest.mark.parametrize(
+    ("index", "wrong"),
+    [(31, None), (32, "row = table[at] * new"), (-1, "cache.index_copy_(0, at, row.cumsum(1))")],
+)
+def test_a_check_that_is_moved_names_the_write(tmp_path, index, wrong):
+    done = embed(tmp_path, index, CACHE)
+    if wrong is None:
+        assert (done.returncode, done.stdout) == (0, "in range\n"), done.stderr
+        return
+    line = 1 + CACHE.splitlines().index(f"    {wrong}")
+    assert done.returncode != 0 and "in range" not in done.stdout
+    assert "index out of bounds for dimension 0" in done.stderr, done.stderr
     assert f"{tmp_path / 'program.py'}:{line}" in done.stderr, done.stderr
 
 
