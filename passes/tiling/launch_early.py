@@ -50,7 +50,8 @@ class LaunchEarly(AnalysisPass):
     and tells the driver that it may begin early.  Launched in another way, it waits for nothing.
 
     Where a tile loads ``ahead``, the next launch is let begin behind each of these loads instead, which keeps
-    them in their order: ptxas moves none across this instruction.
+    them in their order: ptxas moves none across this instruction.  So it is in kernels that wait for nothing,
+    too.
 
     What is saved is the time from the end of a launch to the beginning of the next.  It is a large part of
     the time where products of few rows follow each other, each of which reads its weights in a few
@@ -77,17 +78,15 @@ class LaunchEarly(AnalysisPass):
         program = analyses.get(Program)
         calls = [(call, program.callee(call)) for call in program.calls()]
         products = [_multiplies_few_rows(call, callee) for call, callee in calls]
-        near = dict[str, ir.Operation]()
+        near, tiled = dict[str, ir.Operation](), dict[str, ir.Operation]()
         for number, (_, callee) in enumerate(calls):
-            if (
-                _is_beside(number, products)
-                and is_kernel(callee)
-                and is_tiled(callee)
-                and not is_users(callee)
-            ):
-                near[string(callee.attributes["sym_name"])] = callee
-        for kernel in near.values():
-            _wait(kernel)
+            if is_kernel(callee) and is_tiled(callee) and not is_users(callee):
+                name = string(callee.attributes["sym_name"])
+                tiled[name] = callee
+                if _is_beside(number, products):
+                    near[name] = callee
+        for name, kernel in tiled.items():
+            _begin(kernel, name in near)
         if near:
             remarks.add(
                 self.name, "passed", "early", "kernels beside products of few rows are launched early",
@@ -125,13 +124,15 @@ def _bytes(value: ir.Value) -> int:
     return (spec.numel.constant or 0) * spec.element_bytes
 
 
-def _wait(kernel: ir.Operation) -> None:
-    """Lets a kernel wait at its beginning, and let the next launch begin: there, or behind the loads that its
-    tile has in front of all that is reduced.
+def _begin(kernel: ir.Operation, waits: bool) -> None:
+    """Lets a kernel wait at its beginning, if it ``waits``, and let the next launch begin: there, or behind
+    the loads that its tile has in front of all that is reduced.
     """
-    block, ahead = kernel.regions[0].blocks[0], Tile.of(kernel.attributes["fuse.tile"]).ahead
+    block = kernel.regions[0].blocks[0]
+    ahead = "fuse.tile" in kernel.attributes and Tile.of(kernel.attributes["fuse.tile"]).ahead
     with kernel.location:
-        _say(EARLY_TEXT if not ahead else WAITING_TEXT, ir.InsertionPoint.at_block_begin(block))
+        if waits:
+            _say(WAITING_TEXT if ahead else EARLY_TEXT, ir.InsertionPoint.at_block_begin(block))
         for load in _ahead(block) if ahead else ():
             _say(LAUNCHING_TEXT, ir.InsertionPoint.after(load))
 

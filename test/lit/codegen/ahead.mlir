@@ -1,5 +1,6 @@
 // RUN: fuse-opt %s --pass-pipeline="builtin.module(apply-tiling)" | FileCheck %s
 // RUN: fuse-opt %s --pass-pipeline="builtin.module(apply-tiling,launch-early{hardware=h200})" | FileCheck %s --check-prefix=EARLY
+// RUN: sed 's/rule = "kernel"/rule = "call"/' %s | fuse-opt - --pass-pipeline="builtin.module(apply-tiling,launch-early{hardware=h200})" | FileCheck %s --check-prefix=ALONE
 
 // The row and the weights are loaded before the row is reduced, in the order of the kernel.
 // CHECK-LABEL: func.func private @product
@@ -24,6 +25,16 @@
 // EARLY-NEXT: asm_string = "griddepcontrol.launch_dependents; mov.b32 $0, $1;"
 // EARLY: "tt.reduce"
 // EARLY-NOT: griddepcontrol
+
+// So it is where nothing waits: no pass has said that it is a product.
+// ALONE-LABEL: func.func private @product
+// ALONE-NOT: griddepcontrol.wait
+// ALONE: "tt.load"{{.*}} -> tensor<1x1024xf32>
+// ALONE-NEXT: arith.constant
+// ALONE-NEXT: asm_string = "griddepcontrol.launch_dependents; mov.b32 $0, $1;"
+// ALONE-LABEL: func.func private @late
+// ALONE-NOT: griddepcontrol
+// ALONE: return
 
 // Must not fire: without ``ahead``, the weights are loaded where they are multiplied.
 // CHECK-LABEL: func.func private @late
