@@ -40,7 +40,8 @@ _MOST_BETWEEN = 40
 
 def cascades_of(products: Sequence[Product], around: Surroundings) -> list[Chain]:
     """The pairs among the products of a module that may run through their columns, each a chain of scores
-    and of what sums them.  Whether the algebra allows it, ``derive-cascades`` finds out.
+    and of what sums them.  Of chunks, the scores may be its right factor: it is ``swapped`` then.  Whether
+    the algebra allows it, ``derive-cascades`` finds out.
     """
     candidates = {p.result: p for p in products if _may_be_part(p)}
     found = list[Chain]()
@@ -51,6 +52,8 @@ def cascades_of(products: Sequence[Product], around: Surroundings) -> list[Chain
         if _has_few_rows(last, around) and not step.reduces:  # ``split-reductions`` cuts a softmax alone
             continue
         chunks = _are_chunks(scores, step.reduces, around)
+        if not chunks and last.result in candidates and last != candidates[last.result]:
+            continue  # nobody has measured others whose right factor is made of scores
         if all(_is_measured(p, last, around, chunks) for p in scores):
             found.append(Chain(scores, ((last, step),)))
     return found

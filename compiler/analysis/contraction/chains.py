@@ -151,13 +151,16 @@ def _ending_with(
 def steps_of(
     products: Mapping[ir.Value, Product], around: Surroundings, most: int
 ) -> Iterator[tuple[Product, ChainStep]]:
-    """Each of ``products``, by result, that reads what is computed of others, by at most ``most`` kernels.
-    Other kernels may reduce what is computed of them, such as the sum by which the result is divided.
+    """Each of ``products``, by result, whose left factor is computed of others by at most ``most`` kernels,
+    or whose right one is: ``swapped`` then.  Other kernels may reduce what is computed of them, such as the
+    sum by which the result is divided.
     """
     for product in products.values():
-        step = _step(product, products, around, most, reduced=True)
-        if step is not None:
-            yield product, step
+        for each in (product, product.swapped):
+            step = _step(each, products, around, most, reduced=True)
+            if step is not None:
+                yield each, step
+                break
 
 
 def library_of(chain: Chain, around: Surroundings, hardware: Hardware) -> float:

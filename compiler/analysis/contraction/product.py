@@ -2,7 +2,9 @@
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
+from typing import TypeVar
 
 from ...base.dataclass import dataclass
 from ...base.product_forms import TENSORS, EinsumForm, product_form
@@ -14,6 +16,8 @@ from ...mlir import ir
 from ..kernel.segments import MOST_SEGMENTS
 from .arguments import Attributes, NotAProduct, arguments_by_role, number_of, operands_of
 
+_Kind = TypeVar("_Kind")
+
 #: The name of a dim of size 1.
 UNIT = "1"
 
@@ -22,6 +26,13 @@ SHORT = 4
 
 #: Roles of what is multiplied, and of the result.
 _MULTIPLIED = ("left", "right", "result")
+#: Of each role of a factor, that of the other one.
+_OTHER_FACTOR = {
+    "left": "right",
+    "right": "left",
+    "left_scale": "right_scale",
+    "right_scale": "left_scale",
+}
 
 
 @dataclass(frozen=True)
@@ -118,6 +129,13 @@ class Product:
             return []
         factors = [(self.values[role], self.specs[role]) for role in ("left", "right")]
         return [f for f in dict.fromkeys(factors) if f[1].rank > 1 and _is_copied(f[1])]
+
+    @cached_property
+    def swapped(self) -> "Product":
+        """The same with its factors in the other order: its rows are the columns of this one."""
+        letters = str.maketrans("mn", "nm")
+        dims = {role: found.translate(letters) for role, found in _swapped(self.dims).items()}
+        return replace(self, values=_swapped(self.values), dims=dims, specs=_swapped(self.specs))
 
     @property
     def is_turned(self) -> bool:
@@ -265,6 +283,11 @@ def _read(attributes: Attributes, operands: Sequence[ir.Value], result: ir.Value
     values = {role: operands[n] for role, n in places.items()}
     fast = fast and specs["left"].element in FAST_TYPES
     return Product(values, dims, specs, result, alpha, beta, activation, precision, fast)
+
+
+def _swapped(by_role: Mapping[str, _Kind]) -> dict[str, _Kind]:
+    """By role, with what is of one factor in the place of what is of the other one."""
+    return {_OTHER_FACTOR.get(role, role): found for role, found in by_role.items()}
 
 
 def _differ(a: Expr, b: Expr) -> bool:

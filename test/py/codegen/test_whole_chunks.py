@@ -30,6 +30,11 @@ def along_rows(c: Tensor, b: Tensor, a: Tensor, x: Tensor) -> Tensor:
     return ((c @ b.mT) * torch.exp(segment_sums(a)).to(c.dtype)) @ x
 
 
+def turned(c: Tensor, b: Tensor, a: Tensor, x: Tensor) -> Tensor:
+    """``along_rows`` with the scores for a right factor, as ``einsum`` of four operands may have it."""
+    return x.mT @ ((c @ b.mT) * torch.exp(segment_sums(a)).to(c.dtype)).mT
+
+
 def along_columns(c: Tensor, b: Tensor, a: Tensor, x: Tensor) -> Tensor:
     rows = a[..., None, :] * torch.arange(1, c.shape[-2] + 1)[:, None]
     return ((c @ b.mT) * torch.exp(rows.cumsum(-1) / 64).to(c.dtype)) @ x
@@ -60,6 +65,8 @@ def tilings(compiled: Compiled) -> list[str]:
         (along_rows, 64, 64),
         (along_rows, 33, 33),
         (of_rows_alone, 40, 100),
+        (turned, 64, 64),
+        (turned, 40, 40),
         (along_columns, 64, 48),
         (along_columns, 100, 64),
         (backwards, 64, 100),
