@@ -1,7 +1,5 @@
 """``launch-early``: around products of few rows, launches begin while the one before them ends."""
 
-from collections.abc import Sequence
-from itertools import pairwise
 from typing import ClassVar
 
 from ...compiler.analysis.cost.traffic import ATTRIBUTE, Traffic
@@ -19,9 +17,6 @@ from ..analysis_manager import AnalysisManager
 from ..base.program import Program
 from ..pass_base import AnalysisPass, hardware_of
 
-#: The most calls from one such product to the next with which those between are early, too: a write into a
-#: cache and the two kernels of attention of one row are three.
-_APART = 5
 #: Bytes of a weight below which its product takes a launch, not memory's time.
 _LEAST_WEIGHT = 1 << 20
 
@@ -57,9 +52,6 @@ class LaunchEarly(AnalysisPass):
     the time where products of few rows follow each other, each of which reads its weights in a few
     microseconds.
 
-    A kernel is beside a product if it is next to it, or between two products with at most three others, as a
-    write into a cache and attention of one row are.
-
     Does not fire on GPUs without bulk copies (before Hopper), which have no such launches, on users' kernels,
     nor on kernels that are not beside a product of few rows.  Such a product is a kernel that sums without
     tensor cores, and most of its bytes are of arguments of ``@main`` that it reads whole, 1 MiB at least of
@@ -83,7 +75,7 @@ class LaunchEarly(AnalysisPass):
             if is_kernel(callee) and is_tiled(callee) and not is_users(callee):
                 name = string(callee.attributes["sym_name"])
                 tiled[name] = callee
-                if _is_beside(number, products):
+                if any(products[max(number - 1, 0) : number + 2]):
                     near[name] = callee
         for name, kernel in tiled.items():
             _begin(kernel, name in near)
@@ -92,14 +84,6 @@ class LaunchEarly(AnalysisPass):
                 self.name, "passed", "early", "kernels beside products of few rows are launched early",
                 ops=tuple(near), locations=tuple(str(k.location) for k in near.values()), kernels=len(near),
             )  # fmt: skip
-
-
-def _is_beside(number: int, products: Sequence[bool]) -> bool:
-    """Whether a call is a product, next to one, or one of few between two."""
-    if any(products[max(number - 1, 0) : number + 2]):
-        return True
-    places = [place for place, product in enumerate(products) if product]
-    return any(a < number < b and b - a <= _APART for a, b in pairwise(places))
 
 
 def _multiplies_few_rows(call: ir.Operation, callee: ir.Operation) -> bool:
