@@ -46,18 +46,31 @@ class MaskedAttention:
     def _bytes_of_head(self) -> int:
         return 2 * self.keys * self.width * self.itemsize
 
+    @property
+    def rows(self) -> int:
+        """How many rows read the same keys."""
+        return self.heads // self.key_heads * self.queries
+
+    @property
+    def _bytes(self) -> int:
+        """Of all keys and values."""
+        return self.batch * self.key_heads * self._bytes_of_head
+
+    def kernel_us(self, hardware: Hardware) -> float:
+        """Microseconds of a kernel that reads slices of the keys and values, and of one that joins them."""
+        return microseconds(Work(self._bytes, launches=2), hardware, hardware.rates.chains.few_rows)
+
     def call_us(self, hardware: Hardware) -> float:
         """Microseconds of the library's kernel: of one program, which reads all keys of a head, or of reading
         all of them once, as programs that run together share what the cache holds.
         """
         one_program = self._bytes_of_head * hardware.sm_count
-        everything = self.batch * self.key_heads * self._bytes_of_head
-        work = Work(max(one_program, everything), launches=1)
+        work = Work(max(one_program, self._bytes), launches=1)
         return microseconds(work, hardware, hardware.rates.attention.call)
 
     def split_us(self, hardware: Hardware) -> float:
         """Microseconds of products over parts of the keys, and of what joins the parts."""
-        read = self.batch * self.key_heads * self._bytes_of_head * (1 + 2 * self.copies)
+        read = self._bytes * (1 + 2 * self.copies)
         scores = self.batch * self.heads * self.queries * self.keys * (3 * 4 + 2 * self.itemsize)
         work = Work(read + scores, launches=_KERNELS)
         return microseconds(work, hardware, hardware.rates.attention.split)
@@ -69,7 +82,7 @@ class MaskedAttention:
         keys has one row, both products are vectors times matrices.  As kernels these fuse with the softmax
         between them, and the one that sums values needs many programs.
         """
-        if self.heads // self.key_heads * self.queries > MOST_ROWS:
+        if self.rows > MOST_ROWS:
             return 1
         if self.split_us(hardware) > hardware.rates.attention.margin * self.call_us(hardware):
             return 1

@@ -143,7 +143,11 @@ CAPTURED = Stage(
         Step(fuse_attention, Switch.ATTENTION, "makes the op that the next three change"),
         Step(lay_out_queries, Switch.ATTENTION, "the strides of the query are those of the result"),
         Step(simplify_masks, Switch.ATTENTION, "a mask that is gone needs no layout"),
-        Step(spell_calls, Switch.CASCADES, "of masks that are left; the next splits keys of a few queries"),
+        Step(
+            spell_calls,
+            Switch.CASCADES,
+            "of masks that are left; the next splits keys that no kernel of ours does",
+        ),
         Step(split_keys, Switch.ATTENTION, "without a mask, or a causal one, the call splits keys itself"),
         Step(lay_out_masks, Switch.ATTENTION, "what other masks are left"),
         Step(keep_batch_norms, Switch.INFERENCE, "AOTAutograd would spell them out"),

@@ -33,7 +33,7 @@ Where slices do not cover the dim exactly, points beyond its end are guarded: no
 there, and they add nothing to the result.  In a ``fuse.welford`` they have weight 0, and the means of slices
 are combined with the numbers of their points as weights.
 
-The columns of a ``fuse.online_dot`` are cut where its rows leave programs idle: slices have 128 columns or
+The columns of a ``fuse.online_dot`` are cut where its rows leave programs idle: slices have 64 columns or
 more, and read at least four times the bytes that they write for the second kernel.
 
 The groups of weights that share a scale are cut where 17 to 64 rows are multiplied by one group after the
@@ -50,7 +50,7 @@ It does not fire:
 - where a rule refuses (the ``missed`` remarks below).
 
 Remarks: ``passed: split``, with the number of slices; ``missed: short`` where slices would be shorter than
-16 KB (of products: 512 points, of a ``fuse.online_dot``: 128) or fewer than three, ``scan`` where a scan
+16 KB (of products: 512 points, of a ``fuse.online_dot``: 64) or fewer than three, ``scan`` where a scan
 crosses the dim, ``overlap`` where another reduction crosses the dim together with others or reduces what is
 computed of products, ``uneven`` where the dim of a ``fuse.online_expectation`` has no divisor near the
 wanted number of slices, ``weights`` where a ``fuse.welford`` has weights.

@@ -56,6 +56,9 @@ _GRADIENTS = RateSource("gradients of attention, 5 forms, kernels and calls", "H
 _DECODING = RateSource("decoding, 12 kinds", "H200", "2026-11-28", 0.15)
 #: 16 norms in front of 8 launches of one product and 8 of three: 388.7 us with them, 358.4 in the products.
 _DECODING_STEP = RateSource("a decoding step of eight Llama layers", "H200", "2026-11-29")
+#: What a line through caches of 134 and 537 MB leaves at none, in bench/results/attention.json (commit
+#: 9a9690ae): 39.6 and 141.2 us, of which two launches are 4.
+_SHORT_CACHES = RateSource("decoding, caches of 134 and 537 MB", "H200", "2026-11-29", 0.10)
 #: Programs of a walk in kernels ("Walks beside two kernels" in docs/performance/history.md).
 _WALKS = RateSource("walks beside two kernels", "H200", "2026-11-23")
 #: One query of 32 heads over 8 with 32768 keys of 128, in bf16.
@@ -227,7 +230,7 @@ _OF_CHAINS = ChainRates(
         ADDING, bandwidth=_part(0.88, _TILES), issue=_part(2.0, _CASCADES), multiply=_part(0.85, _CASCADES)
     ),
     few_rows=Regime(
-        ADDING, bandwidth=_part(0.78, _DECODING), issue=_part(0.6, _DECODING), starts=_us(5.0, _DECODING)
+        ADDING, bandwidth=_part(0.78, _DECODING), issue=_part(0.6, _DECODING), starts=_us(1.8, _SHORT_CACHES)
     ),
     wide=Regime(
         ADDING,

@@ -7,7 +7,8 @@ Before::
 After, for a mask of bools::
 
     x = where(mask, (q @ k.transpose(-2, -1)).float() * 0.125, -inf)
-    out = where(logsumexp(x, -1) == -inf, 0, softmax(x, -1).to(q.dtype) @ v)
+    weights = where((x == -inf).all(-1), 0, softmax(x, -1))
+    out = weights.to(q.dtype) @ v
 
 torch's kernels that take a mask read it as numbers that are added, so a mask of bools is written as such
 numbers first, and they compute each score, whatever is masked.  ``derive-cascades`` makes one kernel of the
@@ -16,12 +17,14 @@ block is computed of which it hides each score.
 
 It fires where the kernel was measured to take less time (``cost/attention.py``): under a mask that is
 computed in the graph, as a window of positions is; one for all rows; one of floats; and one of bools in
-memory for narrow heads, or of at most 1024 keys.  It does not fire without a mask, or for one that became
-``is_causal``, as the kernels of the library that take none take less time; for one whose numbers are looked
-up in a table, which layers may share (``attention-biases`` says where a kernel looks them up); with
-dropout; for a few queries, whose keys are split; of fewer than 256 keys, which nobody measured; where
-gradients are asked for, under autocast, for sizes that are unknown while compiling; nor under an option
-that makes no such kernel: ``products`` other than ``auto``, or ``rounding="eager"``.
+memory for narrow heads, or of at most 1024 keys.  Of at most 16 queries, as in decoding, it fires where two
+kernels are estimated to take less time than the call: one reads slices of the keys, and one joins these
+(``split-reductions``).  It does not fire without a mask, or for one that became ``is_causal``, as the kernels
+of the library that take none take less time; for one whose numbers are looked up in a table, which layers
+may share (``attention-biases`` says where a kernel looks them up); with dropout; of fewer than 256 keys,
+which nobody measured; where gradients are asked for, under autocast, for sizes that are unknown while
+compiling; nor under an option that makes no such kernel: ``products`` other than ``auto``, or
+``rounding="eager"``.
 
 A row that sees no key is 0, as the op defines it.  A NaN in a score that a mask of bools hides is lost.
 
@@ -37,15 +40,17 @@ import torch
 from torch.fx import Graph, GraphModule, Node
 from torch.nn import functional as F
 
-from ...cost.attention import LoopedAttention
+from ...cost.attention import MOST_ROWS, LoopedAttention, MaskedAttention
+from ...cost.hardware import Hardware
 from ...fx.new_node import new_node
 from ..captured.attention_masks import attention_arguments
-from ..captured.attention_splits import hardware_of, runs_under_autocast
+from ..captured.attention_splits import hardware_of, masked_attention, runs_under_autocast
 from ..captured.matching import example, rewrite_graphs
 from ..rewriting import Weighed, rewrite
 from .bias_tables import computed_of, is_looked_up
 
-#: The most queries of a call whose keys ``attention-splits`` or the library splits.
+#: The most queries of a call whose keys are split: by ``split-reductions``, ``attention-splits`` or the
+#: library.
 MOST_SPLIT = 16
 
 
@@ -106,18 +111,33 @@ def _refusal(node: Node) -> str | None:
         return "operands are broadcast"
     if q.device.type != "cuda" or q.dtype not in (torch.bfloat16, torch.float16):
         return "its operands are not of 16 bits on a GPU"
-    if q.shape[-2] <= MOST_SPLIT:
-        return "its keys are split"
     sizes, hardware = LoopedAttention(q.shape[2], k.shape[2], (q.shape[3], v.shape[3])), hardware_of(q.device)
     unmeasured = sizes.unmeasured(hardware)
     if unmeasured is not None:
         return unmeasured
     if is_looked_up(arguments["attn_mask"], q.shape[2] + k.shape[2]):
         return "its mask is looked up in a table, which each kernel would do for each score"
+    if q.shape[-2] <= MOST_SPLIT:
+        few = masked_attention(q, k, v, mask, grouped=bool(arguments.get("enable_gqa")))
+        return few if isinstance(few, str) else _refusal_of_few(few, hardware)
     computed = _is_computed(arguments["attn_mask"], q.shape[2] + k.shape[2])
     bools = mask.dtype == torch.bool
     times = sizes.call_times(hardware, computed=computed, bools=bools, rows=mask.shape[-2])
     return None if times > 1 else f"it takes {times} times as long as the kernel"
+
+
+def _refusal_of_few(sizes: MaskedAttention, hardware: Hardware) -> str | None:
+    """Why a call of a few queries stays, or None."""
+    if sizes.batch * sizes.heads == 1:
+        return "it has one head, of which nobody measured a kernel"
+    if sizes.rows == 1:
+        return "no queries share keys, whose products as calls read them as fast"
+    if sizes.rows > MOST_ROWS:
+        return f"{sizes.rows} rows share keys, more than one block has"
+    kernel, call = sizes.kernel_us(hardware), sizes.call_us(hardware)
+    if kernel <= hardware.rates.attention.margin * call:
+        return None
+    return f"it takes {call:.1f} us, and a kernel would take {kernel:.1f}"
 
 
 def _is_computed(mask: Node, places: int) -> bool:
@@ -145,9 +165,9 @@ def _spell(node: Node) -> None:
             x = emit(torch.where, mask, x, -float("inf"))
         else:
             x = emit("add", x, mask)
-        empty = emit("eq", emit("logsumexp", x, -1, True), -float("inf"))
-        weights = emit("to", emit("softmax", x, -1), q.dtype)
-        result = emit("masked_fill", emit(torch.matmul, weights, value), empty, 0.0)
+        empty = emit("all", emit("eq", x, -float("inf")), -1, True)
+        weights = emit("to", emit("masked_fill", emit("softmax", x, -1), empty, 0.0), q.dtype)
+        result = emit(torch.matmul, weights, value)
         out = example(node)
         if out is not None and not out.is_contiguous():  # as kernels lay it out, heads last
             result = emit("transpose", emit("contiguous", emit("transpose", result, 1, 2)), 1, 2)

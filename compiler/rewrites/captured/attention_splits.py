@@ -20,9 +20,10 @@ Scores and sums are float32, as they are inside of a kernel, and a row without k
 With one row, ``choose-libraries`` makes kernels of the products, which fuse with what is around them.
 
 It fires on a GPU where ``cost/attention.py`` estimates that this takes less time: it says what was
-measured.  It does not fire without a mask, as the call splits keys then; for a mask that is causal or needs a
-gradient, with dropout, where gradients are asked for, under autocast, where algorithms must be deterministic,
-nor for sizes that are unknown while compiling.
+measured.  What two kernels compute in less time, ``attention-calls`` has spelled out before: heads of at most
+128 numbers on Hopper.  It does not fire without a mask, as the call splits keys then; for a mask that is
+causal or needs a gradient, with dropout, where gradients are asked for, under autocast, where algorithms must
+be deterministic, nor for sizes that are unknown while compiling.
 
 Why not an MLIR pass: AOTAutograd chooses the kernel when it traces the op, and only the op is left then.
 """

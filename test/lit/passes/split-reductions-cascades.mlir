@@ -15,11 +15,11 @@
 // CHECK-LABEL: func.func @main
 // CHECK: call @decode_slices
 // CHECK: call @decode_rest
-// CHECK: func.func private @decode_slices({{.*}}fuse.dims = {d0 = "2", d1 = "64", d2 = "128", d3 = "64", d4 = "1", d5 = "32"}
-// CHECK: "fuse.load"(%arg1, {{.*}} {at = ["d0", "d2 + d5*128", "d3"]}
+// CHECK: func.func private @decode_slices({{.*}}fuse.dims = {d0 = "2", d1 = "64", d2 = "64", d3 = "64", d4 = "1", d5 = "64"}
+// CHECK: "fuse.load"(%arg1, {{.*}} {at = ["d0", "d2 + d5*64", "d3"]}
 // CHECK: %[[O:.*]]:3 = "fuse.online_dot"({{.*}}) {over = ["d2"]}
 // CHECK: func.func private @decode_rest
-// CHECK-DAG: %[[SUMS:.*]] = "fuse.load"(%{{.*}} : (tensor<32x2x64x1xf32>
+// CHECK-DAG: %[[SUMS:.*]] = "fuse.load"(%{{.*}} : (tensor<64x2x64x1xf32>
 // CHECK: %[[TOP:.*]] = "fuse.reduce"(%[[M:.*]]) {kind = "max", over = ["d5"]}
 // CHECK: %[[EMPTY:.*]] = arith.cmpf oeq, %[[M]]
 // CHECK: %[[F:.*]] = math.exp
@@ -27,7 +27,7 @@
 // CHECK: %[[KEPT:.*]] = arith.select %[[EMPTY]], %{{.*}}, %[[SUMS]]
 // CHECK: arith.mulf %[[KEPT]], %[[F]]
 // CHECK: "fuse.reduce"({{.*}}) {kind = "sum", over = ["d5"]}
-// SAID: passed: split-reductions: split, slices=32, programs=2: the reductions of @decode over d2 run in slices
+// SAID: passed: split-reductions: split, slices=64, programs=2: the reductions of @decode over d2 run in slices
 module attributes {fuse.device = "cuda:0"} {
   func.func @main(%q: tensor<2x1x64xbf16>, %k: tensor<2x4096x64xbf16>, %v: tensor<2x4096x64xbf16>) -> tensor<2x64xf32> {
     %e = "fuse.empty"() {syms = []} : () -> tensor<2x64xf32>
@@ -50,7 +50,7 @@ module attributes {fuse.device = "cuda:0"} {
 
 // -----
 
-// Must not fire: a slice of 128 columns or more is all that there is.
+// Must not fire: fewer than three slices read four times what each writes for the second kernel.
 // CHECK-LABEL: func.func @main
 // CHECK: call @short(
 // CHECK-NOT: call

@@ -105,3 +105,20 @@ def test_split_keys(form, boolean):
     assert not any("attention" in name for name in names), names
     want = form(q.double(), k.double(), v.double(), mask if mask.dtype == torch.bool else mask.double())
     torch.testing.assert_close(found.double(), want, rtol=2e-2, atol=2e-3)
+
+
+@pytest.mark.parametrize("at", [0, 700, 1023])
+def test_one_query_against_a_short_cache(at):
+    """Of a decoding step: two kernels, and numbers as near to float64 as 16 bits are."""
+    q = torch.randn(1, 32, 1, 64, device="cuda", dtype=torch.bfloat16)
+    k, v = (torch.randn(1, 8, 1024, 64, device="cuda", dtype=torch.bfloat16) for _ in range(2))
+
+    def step(q, k, v, at):
+        seen = (torch.arange(1024, device="cuda") <= at)[None, None, None]
+        return grouped(q, k, v, seen)
+
+    compiled, place = Compiled(step), torch.tensor([at], device="cuda")
+    found = compiled(q, k, v, place)
+    assert [launch.kind for launch in compiled.graphs[0].launches] == ["kernel", "kernel"]
+    want = step(q.double(), k.double(), v.double(), place)
+    assert (found.double() - want).norm() <= 4e-3 * want.norm()
