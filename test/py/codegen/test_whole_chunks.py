@@ -7,6 +7,17 @@ from pathlib import Path
 
 import pytest
 import torch
+from chunk_forms import (
+    along_columns,
+    along_rows,
+    backwards,
+    beside_states,
+    of_other_rows,
+    of_rows_alone,
+    of_what_is_made,
+    turned,
+    with_states,
+)
 from compiling import Compiled, check
 from cubins import usage
 from draws import drawn
@@ -15,38 +26,6 @@ from tiling_cases import Case, tensor
 from torch import Tensor
 
 FORCED = {"products": "generated", "attention": False, "interpret_level": "tiled", "cache": False}
-
-
-def segment_sums(x: Tensor) -> Tensor:
-    """[.., t] -> [.., t, s]: the sums of x between s (without) and t, -inf where s is later."""
-    length = x.shape[-1]
-    rows = x[..., None].expand(*x.shape, length)
-    rows = rows.masked_fill(~torch.ones(length, length, dtype=torch.bool).tril(-1), 0)
-    kept = torch.ones(length, length, dtype=torch.bool).tril()
-    return rows.cumsum(-2).masked_fill(~kept, -torch.inf)
-
-
-def along_rows(c: Tensor, b: Tensor, a: Tensor, x: Tensor) -> Tensor:
-    return ((c @ b.mT) * torch.exp(segment_sums(a)).to(c.dtype)) @ x
-
-
-def turned(c: Tensor, b: Tensor, a: Tensor, x: Tensor) -> Tensor:
-    """``along_rows`` with the scores for a right factor, as ``einsum`` of four operands may have it."""
-    return x.mT @ ((c @ b.mT) * torch.exp(segment_sums(a)).to(c.dtype)).mT
-
-
-def along_columns(c: Tensor, b: Tensor, a: Tensor, x: Tensor) -> Tensor:
-    rows = a[..., None, :] * torch.arange(1, c.shape[-2] + 1)[:, None]
-    return ((c @ b.mT) * torch.exp(rows.cumsum(-1) / 64).to(c.dtype)) @ x
-
-
-def backwards(c: Tensor, b: Tensor, a: Tensor, x: Tensor) -> Tensor:
-    rows = a[..., None] * torch.arange(1, b.shape[-2] + 1)
-    return ((c @ b.mT) * torch.exp(rows.flip(-2).cumsum(-2).flip(-2) / 64).to(c.dtype)) @ x
-
-
-def of_rows_alone(c: Tensor, b: Tensor, a: Tensor, x: Tensor) -> Tensor:
-    return ((c @ b.mT) * torch.exp(a.cumsum(-1)).to(c.dtype)[..., None]).tril() @ x
 
 
 def chunks(rows: int, columns: int, decays: int) -> list[Tensor]:
@@ -92,24 +71,6 @@ def test_a_scan_of_more_than_a_block_is_stored(
     assert len(tilings(compiled)) == 2
 
 
-def with_states(c: Tensor, b: Tensor, a: Tensor, x: Tensor, state: Tensor) -> Tensor:
-    inside = along_rows(c, b, a, x)
-    across = torch.einsum("bln,bpn,bl->blp", c, state, torch.exp(a.cumsum(-1)).to(c.dtype))
-    return inside + across
-
-
-def causal(c: Tensor, b: Tensor, a: Tensor, x: Tensor, state: Tensor) -> Tensor:
-    return (c @ b.mT).tril() @ x + c @ state.mT
-
-
-def of_other_rows(c: Tensor, b: Tensor, a: Tensor, x: Tensor, state: Tensor) -> Tensor:
-    return (c @ b.mT).tril() @ x + b @ state.mT
-
-
-def of_what_is_made(c: Tensor, b: Tensor, a: Tensor, x: Tensor, state: Tensor) -> Tensor:
-    return (c @ b.mT).tril() @ x + x @ state[:, :, : x.shape[-1]].mT
-
-
 def kernels_with_products(compiled: Compiled) -> list[str]:
     return [rule for rule in tilings(compiled) if rule in ("columns-in-a-loop", "blocks-of-products")]
 
@@ -119,7 +80,7 @@ def kernels_with_products(compiled: Compiled) -> list[str]:
     [
         (with_states, 64, 64),
         (with_states, 40, 40),
-        (causal, 100, 48),
+        (beside_states, 100, 48),
         (of_other_rows, 40, 40),
     ],
 )
@@ -133,7 +94,7 @@ def test_a_product_beside_the_others_of_a_chunk_is_in_their_kernel(
 
 @pytest.mark.parametrize(
     ("function", "rows", "columns"),
-    [(causal, 70, 70), (causal, 40, 65), (of_what_is_made, 64, 64)],
+    [(beside_states, 70, 70), (beside_states, 40, 65), (of_what_is_made, 64, 64)],
 )
 def test_a_product_beside_columns_in_a_loop_is_a_kernel(
     function: Callable[..., Tensor], rows: int, columns: int

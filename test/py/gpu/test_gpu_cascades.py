@@ -8,6 +8,7 @@ from collections.abc import Callable
 import pytest
 import torch
 from attention_forms import decayed
+from chunk_forms import along_columns, along_rows, backwards, beside_states, turned, with_states
 from compiling import Compiled, check
 from draws import drawn
 from torch import Tensor
@@ -227,3 +228,22 @@ def test_chunks_that_a_block_holds(sizes: tuple[int, int, int, int]) -> None:
     ]
     [graph] = check(decayed, *args, **FORCED).graphs
     assert (graph.launches_after, graph.externs) == (1, 0)
+
+
+@pytest.mark.parametrize("rows", [64, 40, 33])
+@pytest.mark.parametrize(
+    "function", [along_rows, along_columns, backwards, turned, with_states, beside_states]
+)
+def test_scans_and_products_beside_chunks(function: Callable[..., Tensor], rows: int) -> None:
+    """A block has all of a chunk, along which decays are scanned, and the states in front of it."""
+    args = [
+        on_gpu(300, rows, 128),
+        on_gpu(300, rows, 128, of=1),
+        -on_gpu(300, rows, of=2).float().abs() / 4,
+        on_gpu(300, rows, 64, of=3),
+        on_gpu(300, 64, 128, of=4),
+    ]
+    args = args if function in (with_states, beside_states) else args[:4]
+    [graph] = check(function, *args, **FORCED).graphs
+    tilings = [r.rule for r in graph.remarks.items if r.pass_name == "choose-tiling"]
+    assert "columns-in-a-loop" in tilings and "blocks-of-products" not in tilings
