@@ -44,7 +44,7 @@ It does not fire:
 - where there are enough programs (two for each multiprocessor; of products of tiles, one);
 - where rows are read again after their reduction, each multiprocessor has a row, and the L2 cache holds all
   rows: one kernel then reads them twice at little cost;
-- where columns are read again, each multiprocessor or two of them have 32, and the L2 cache holds all
+- where columns are read again, each multiprocessor or pair of them has 32, and the L2 cache holds all
   (``columns_read_again``): one launch takes less time than three that wait for each other;
 - in a module without ``@main``;
 - where a rule refuses (the ``missed`` remarks below).
