@@ -57,10 +57,10 @@ class RecomputeRows(AnalysisPass):
     for one after the other takes as long as the launch; where the estimate says that no time is saved, such
     as of many products of small weights; where something else needs the row in memory; on several rows; on
     rows that are too long for registers; on weights of 8 bits or fewer, or that do not lie along the sum;
-    where the row needs a scan, random numbers, a look-up or another product; where it asserts; where
-    something later overwrites what it reads; where inputs would live longer by more than the row takes; with
-    symbolic sizes; where a rule of ``compiler/analysis/fusion/rules.py`` keeps the two apart; nor where
-    ``fusions`` says that they were measured to be better apart.
+    where the row needs a scan, random numbers, a look-up or another product; where it asserts, or is stored in
+    pieces; where something later overwrites what it reads; where inputs would live longer by more than the
+    row takes; with symbolic sizes; where a rule of ``compiler/analysis/fusion/rules.py`` keeps the two apart;
+    nor where ``fusions`` says that they were measured to be better apart.
 
     Remarks: ``passed: recomputed``, with the bytes and microseconds saved.  Raises PassError on a table that
     cannot be read.
@@ -144,7 +144,9 @@ class _RowsOfProducts(StorageHistory):
         graph, deps = self.graph, self.graph.deps
         made = deps.nodes[node]
         over = {c.over for c in summary.crossings}
-        if len(over) != 1 or len(made.results) != 1 or made.callee is None or summary.asserts:
+        if len(over) != 1 or made.callee is None or summary.asserts:
+            return None
+        if len(made.results) != 1 or len(summary.writes) != 1:
             return None
         [write], [value] = summary.writes, made.results
         if not write.is_plain or not graph.is_fresh(made.operands[write.argument]):

@@ -101,13 +101,15 @@ def _looped_columns(t: PlacedForm, products: Sequence[FusedProduct]) -> frozense
     added to it than these, over its own dims:
 
     - pointwise kernels;
-    - scans along the rows or the columns of the first product, where a block holds all of them;
+    - scans of rows and columns of the first product along either, where a block holds all of them: Triton fails
+      to compile one of rows alone, which a block has as a column;
     - a product of the rows of the first one and the columns of the last one that sums what the first one
       sums, where a block holds all columns that the kernel goes through.
     """
     plan = t.plan
     crossings = [(i, x) for i in plan.instances for x in plan.members[i.member].summary.crossings]
-    scanned = {plan.image(i, x.over) for i, x in crossings if x.op == "fuse.scan"} - {_NONE}
+    scans = [(plan.image(i, x.over), plan.image(i, x.dims)) for i, x in crossings if x.op == "fuse.scan"]
+    scanned = {over for over, _ in scans} - {_NONE}
     own, beside = ([p for p in products if p.looped is looped] for looped in (True, False))
     plain = all(x.looped or x.op in PRODUCTS or x.op == "fuse.scan" for _, x in crossings)
     free = plan.parallel.union(*scanned)
@@ -123,6 +125,8 @@ def _looped_columns(t: PlacedForm, products: Sequence[FusedProduct]) -> frozense
     if any((p.over, p.kept, p.sides) != (firsts[0].over, lasts[0].kept, lasts[0].sides) for p in beside):
         return _NONE
     held = {*scanned, *((columns,) if beside else ())}
+    if not all(rows | columns <= dims for _, dims in scans):
+        return _NONE
     if not held <= {rows, columns} or (held and not _holds(t, held, (rows, columns), [*lasts, *beside])):
         return _NONE
     return whole - rows - batch

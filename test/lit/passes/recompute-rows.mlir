@@ -100,6 +100,53 @@ module attributes {fuse.device = "cpu"} {
 
 // -----
 
+// Must not fire: the row is stored in pieces.
+// CHECK-LABEL: func.func @main(
+// CHECK: call @norm(
+// CHECK-NOT: fuse.group
+// CHECK: call @product(
+// CHECK-NOT: fuse.group
+// CHECK: return
+module attributes {fuse.device = "cpu"} {
+  func.func @main(%x: tensor<1x2048xf32>, %w0: tensor<4096x2048xf32>, %w1: tensor<4096x2048xf32>) -> (tensor<1x4096xf32>, tensor<1x4096xf32>) {
+    %o = "fuse.empty"() {syms = []} : () -> tensor<1x2048xf32>
+    %y = call @norm(%x, %o) : (tensor<1x2048xf32>, tensor<1x2048xf32>) -> tensor<1x2048xf32>
+    %o0 = "fuse.empty"() {syms = []} : () -> tensor<1x4096xf32>
+    %p0 = call @product(%y, %w0, %o0) : (tensor<1x2048xf32>, tensor<4096x2048xf32>, tensor<1x4096xf32>) -> tensor<1x4096xf32>
+    %o1 = "fuse.empty"() {syms = []} : () -> tensor<1x4096xf32>
+    %p1 = call @product(%y, %w1, %o1) : (tensor<1x2048xf32>, tensor<4096x2048xf32>, tensor<1x4096xf32>) -> tensor<1x4096xf32>
+    return %p0, %p1 : tensor<1x4096xf32>, tensor<1x4096xf32>
+  }
+  func.func private @norm(%x: tensor<1x2048xf32>, %o: tensor<1x2048xf32>) -> tensor<1x2048xf32> attributes {fuse.kernel, fuse.dims = {d0 = "2048"}, fuse.ties = array<i64: 1>} {
+    %true = arith.constant true
+    %zero = arith.constant 0.0 : f32
+    %v = "fuse.load"(%x, %true, %zero) {at = ["0", "d0"]} : (tensor<1x2048xf32>, i1, f32) -> f32
+    %q = arith.mulf %v, %v : f32
+    %s = "fuse.reduce"(%q) {kind = "sum", over = ["d0"]} : (f32) -> f32
+    %r = math.rsqrt %s : f32
+    %y = arith.mulf %v, %r : f32
+    %first = "fuse.index"() {expr = "d0 - 1024"} : () -> i64
+    %none = arith.constant 0 : i64
+    %in = arith.cmpi slt, %first, %none : i64
+    %half = "fuse.store"(%o, %y, %in) {at = ["0", "d0"], mode = "set"} : (tensor<1x2048xf32>, f32, i1) -> tensor<1x2048xf32>
+    %behind = arith.cmpi sge, %first, %none : i64
+    %n = arith.negf %y : f32
+    %out = "fuse.store"(%half, %n, %behind) {at = ["0", "d0"], mode = "set"} : (tensor<1x2048xf32>, f32, i1) -> tensor<1x2048xf32>
+    return %out : tensor<1x2048xf32>
+  }
+  func.func private @product(%x: tensor<1x2048xf32>, %w: tensor<4096x2048xf32>, %o: tensor<1x4096xf32>) -> tensor<1x4096xf32> attributes {fuse.kernel, fuse.dims = {d0 = "4096", d1 = "2048"}, fuse.ties = array<i64: 2>} {
+    %true = arith.constant true
+    %zero = arith.constant 0.0 : f32
+    %a = "fuse.load"(%x, %true, %zero) {at = ["0", "d1"]} : (tensor<1x2048xf32>, i1, f32) -> f32
+    %b = "fuse.load"(%w, %true, %zero) {at = ["d0", "d1"]} : (tensor<4096x2048xf32>, i1, f32) -> f32
+    %s = "fuse.dot"(%a, %b) {over = ["d1"]} : (f32, f32) -> f32
+    %out = "fuse.store"(%o, %s, %true) {at = ["0", "d0"], mode = "set"} : (tensor<1x4096xf32>, f32, i1) -> tensor<1x4096xf32>
+    return %out : tensor<1x4096xf32>
+  }
+}
+
+// -----
+
 // Must not fire: eight products would each wait for their own row, which takes longer than a launch.
 // CHECK-LABEL: func.func @main(
 // CHECK: call @norm(
