@@ -57,8 +57,8 @@ class RecomputeRows(AnalysisPass):
     for one after the other takes as long as the launch; where the estimate says that no time is saved, such
     as of many products of small weights; where something else needs the row in memory; on several rows; on
     rows that are too long for registers; on weights of 8 bits or fewer, or that do not lie along the sum;
-    where the row needs a scan, random numbers, a look-up or another product; where it asserts, or is stored in
-    pieces; where something later overwrites what it reads; where inputs would live longer by more than the
+    where the row needs a scan, random numbers, a look-up or another product; where it asserts, or is stored
+    in pieces; where something later overwrites what it reads; where inputs would live longer by more than the
     row takes; with symbolic sizes; where a rule of ``compiler/analysis/fusion/rules.py`` keeps the two apart;
     nor where ``fusions`` says that they were measured to be better apart.
 

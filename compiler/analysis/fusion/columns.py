@@ -101,8 +101,8 @@ def _looped_columns(t: PlacedForm, products: Sequence[FusedProduct]) -> frozense
     added to it than these, over its own dims:
 
     - pointwise kernels;
-    - scans of rows and columns of the first product along either, where a block holds all of them: Triton fails
-      to compile one of rows alone, which a block has as a column;
+    - scans of rows and columns of the first product along either, where a block holds all of them: Triton
+      fails to compile one of rows alone, which a block has as a column;
     - a product of the rows of the first one and the columns of the last one that sums what the first one
       sums, where a block holds all columns that the kernel goes through.
     """
