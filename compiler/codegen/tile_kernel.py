@@ -87,10 +87,9 @@ class TileKernel(TileSegments):
 
     def _stages(self) -> None:
         """The code of one block."""
-        loaded = set(self.plan.ahead() if self.tile.ahead else ())
-        for op in self.plan.ops:
-            if op in loaded:
-                self._emit(op)
+        loaded = self.plan.ahead() if self.tile.ahead else []
+        for op in loaded:
+            self._emit(op)
         for stage in range(self.plan.last + 1):
             for op in self.plan.between(stage):
                 if op not in loaded:

@@ -137,16 +137,7 @@ class Tile:
             entries["group"] = _integer(self.group)
         if self.programs:
             entries["programs"] = _integer(self.programs)
-        if self.again:
-            entries["again"] = ir.UnitAttr.get()
-        if self.copied:
-            entries["copied"] = ir.UnitAttr.get()
-        if self.segmented:
-            entries["segmented"] = ir.UnitAttr.get()
-        if self.written_out:
-            entries["written_out"] = ir.UnitAttr.get()
-        if self.ahead:
-            entries["ahead"] = ir.UnitAttr.get()
+        entries.update((flag, ir.UnitAttr.get()) for flag in FLAGS if getattr(self, flag))
         return ir.DictAttr.get(entries)
 
     @staticmethod

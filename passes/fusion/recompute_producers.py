@@ -21,7 +21,7 @@ from ..base.program import Program
 from ..pass_base import AnalysisPass, hardware_of
 from .fusing import groups_of, measurements_of
 from .materialize_fusion import MaterializeFusion
-from .recomputing import Recomputed, StorageHistory, compute_again, measured_apart
+from .recomputing import RecomputedValue, StorageHistory, compute_again, measured_apart
 
 #: Inputs may live longer by this share of a tensor more than it takes: a number, or one for each row.
 _BESIDE = 1 / 64
@@ -96,16 +96,15 @@ class RecomputeProducers(AnalysisPass):
         found = _apart(sorted(gaining, key=lambda t: -gains[t]))
         if not found:
             return False
-        done = compute_again(module, analyses.get(Program), {t: t.value for t in found}, Limits.of(hardware))
-        for tensor in found:
-            if tensor in done:
-                tensor.report(self.name, remarks, hardware)
+        done = compute_again(module, analyses.get(Program), found, Limits.of(hardware))
+        for tensor in done:
+            tensor.report(self.name, remarks, hardware)
         makers = {t.producer for t in found} - {t.producer for t in found if t not in done}
         return any(t not in found and makers & {*t.readers} for t in gaining)
 
 
 @dataclass(frozen=True, eq=False)
-class _Tensor(Recomputed):
+class _Tensor(RecomputedValue):
     """A tensor that a kernel stores and others read.
 
     ``readers``: nodes that may compute it themselves.  ``stored``: whether it is needed in memory all the

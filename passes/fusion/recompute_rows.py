@@ -20,7 +20,7 @@ from ..analysis_manager import Analyses, AnalysisManager
 from ..base.program import Program
 from ..pass_base import AnalysisPass, hardware_of
 from .fusing import groups_of, measurements_of
-from .recomputing import Recomputed, StorageHistory, compute_again, measured_apart
+from .recomputing import RecomputedValue, StorageHistory, compute_again, measured_apart
 
 #: Element types of weights that kernels of one row multiply and add.
 _FLOATS = ("bf16", "f16", "f32")
@@ -82,14 +82,13 @@ class RecomputeRows(AnalysisPass):
         rows = [r for r in found if r.gain(hardware) > 0 and not apart(r.producer, r.readers)]
         if not rows:
             return
-        done = compute_again(module, analyses.get(Program), {r: r.value for r in rows}, limits)
-        for row in rows:
-            if row in done:
-                row.report(self.name, remarks, hardware)
+        done = compute_again(module, analyses.get(Program), rows, limits)
+        for row in done:
+            row.report(self.name, remarks, hardware)
 
 
 @dataclass(frozen=True, eq=False)
-class _MultipliedRow(Recomputed):
+class _MultipliedRow(RecomputedValue):
     """A row that products read, or a number that is reduced of one.  ``length``: the row's elements;
     ``weight``: issue slots of each; ``inputs``: what it is made of.
     """
@@ -144,9 +143,7 @@ class _RowsOfProducts(StorageHistory):
         graph, deps = self.graph, self.graph.deps
         made = deps.nodes[node]
         over = {c.over for c in summary.crossings}
-        if len(over) != 1 or made.callee is None or summary.asserts:
-            return None
-        if len(made.results) != 1 or len(summary.writes) != 1:
+        if len(over) != 1 or summary.asserts or len(made.results) != 1 or len(summary.writes) != 1:
             return None
         [write], [value] = summary.writes, made.results
         if not write.is_plain or not graph.is_fresh(made.operands[write.argument]):
@@ -160,6 +157,7 @@ class _RowsOfProducts(StorageHistory):
             return None
         if not all(self._multiplies(reader, value, length.constant) for reader in readers):
             return None
+        assert made.callee is not None, "what has a summary is a kernel"
         body = KernelInfo.of(made.callee).body
         needed, loaded = body.needed(0)
         if body.looks_up or any(name in needed for name in (*_ONCE, *PRODUCTS)):

@@ -1,7 +1,7 @@
 """What passes that compute a producer again in its readers ask of a program.  Not a pass."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import ClassVar
 
 from ...compiler.analysis.fusion.form import Limits
@@ -48,6 +48,12 @@ class Recomputed(ABC):
         )  # fmt: skip
 
 
+class RecomputedValue(Recomputed):
+    """A result of the producer, by its number, for which each reader gets its own call of the producer."""
+
+    value: int
+
+
 class StorageHistory:
     """Who writes each storage, and who uses it last."""
 
@@ -80,10 +86,17 @@ class StorageHistory:
         return sum(self.graph.bytes_of(v) for v, root in own if self.last[root] < reader)
 
 
-def may_merge(graph: GroupGraph, a: int, b: int, limits: Limits) -> bool:
-    """Whether the rules of fusion let the groups of two nodes be one kernel."""
-    pair = sorted((graph.group_of[a], graph.group_of[b]))
-    return judge(Candidate(graph, pair[0], pair[1], limits)).refusal is None
+def merge_pairs(graph: GroupGraph, pairs: Sequence[tuple[int, int]], limits: Limits) -> bool:
+    """Merges the groups of each pair of nodes, if the rules of fusion let all of them be one kernel each;
+    whether they do.
+    """
+    for pair in pairs:
+        first, last = sorted(graph.group_of[node] for node in pair)
+        if judge(Candidate(graph, first, last, limits)).refusal is not None:
+            return False
+    for a, b in pairs:
+        graph.merge(graph.group_of[a], graph.group_of[b])
+    return True
 
 
 def measured_apart(graph: GroupGraph, measured: Measurements) -> Callable[[int, Iterable[int]], bool]:
@@ -101,13 +114,12 @@ def measured_apart(graph: GroupGraph, measured: Measurements) -> Callable[[int, 
 class RecomputedCall:
     """A call of the producer for one reader, in front of it."""
 
-    tensor: Recomputed
     original: ir.Value
     call: ir.Operation
     reader: ir.Operation
 
     @staticmethod
-    def make(program: Program, tensor: Recomputed, value: int, reader: int) -> "RecomputedCall":
+    def make(program: Program, tensor: RecomputedValue, reader: int) -> "RecomputedCall":
         graph = tensor.graph
         producer, user = graph.deps.nodes[tensor.producer], graph.deps.nodes[reader].op
         here = ir.InsertionPoint(user)
@@ -117,10 +129,10 @@ class RecomputedCall:
             if empty is not None:  # what else the producer stores into goes with the results that go
                 call.operands[tie] = empty.clone(ir.InsertionPoint(call)).results[0]
         program.callers[producer.name] += 1
-        live = [result == value for result in producer.results]
+        live = [value == tensor.value for value in producer.results]
         if not all(live):
             call = drop_results(program, call, program.callee(call), live, asserts=False)
-        copy = RecomputedCall(tensor, graph.deps.values[value], call, user)
+        copy = RecomputedCall(graph.deps.values[tensor.value], call, user)
         copy._read(copy.original, call.results[0])
         return copy
 
@@ -139,26 +151,21 @@ class RecomputedCall:
 
 
 def compute_again(
-    module: ir.Module, program: Program, tensors: Mapping[Recomputed, int], limits: Limits
-) -> set[Recomputed]:
-    """Gives each reader of each tensor, which is a value by its number, its own call of the producer, and one
-    ``fuse.group`` with it; those of the tensors of which the rules of fusion allow it.
+    module: ir.Module, program: Program, tensors: Iterable[RecomputedValue], limits: Limits
+) -> list[RecomputedValue]:
+    """Gives each reader of each tensor its own call of the producer, and one ``fuse.group`` with it; those of
+    the tensors of which the rules of fusion allow it.
     """
-    copies = {
-        t: [RecomputedCall.make(program, t, value, r) for r in sorted(t.readers)]
-        for t, value in tensors.items()
-    }
+    copies = [(t, [RecomputedCall.make(program, t, r) for r in sorted(t.readers)]) for t in tensors]
     judged = GroupGraph.of(module)  # the one of the analysis manager knows nothing of the copies
     node_of = {node.op: node.index for node in judged.deps.nodes}
-    done = set[Recomputed]()
-    for tensor, mine in copies.items():
-        pairs = [(node_of[c.call], node_of[c.reader]) for c in mine]
-        if all(may_merge(judged, *pair, limits) for pair in pairs):
-            for copy, reader in pairs:
-                judged.merge(judged.group_of[copy], judged.group_of[reader])
-            done.add(tensor)
+    done, refused = list[RecomputedValue](), list[RecomputedCall]()
+    for tensor, mine in copies:
+        if merge_pairs(judged, [(node_of[c.call], node_of[c.reader]) for c in mine], limits):
+            done.append(tensor)
+        else:
+            refused += mine
     judged.assign()
-    for tensor, mine in copies.items():
-        for left in mine if tensor not in done else ():
-            left.undo(program)
+    for copy in refused:
+        copy.undo(program)
     return done

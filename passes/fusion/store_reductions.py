@@ -18,7 +18,7 @@ from ..base.program import Program
 from ..base.results import drop_results
 from ..pass_base import AnalysisPass, hardware_of
 from .fusing import groups_of, measurements_of
-from .recomputing import may_merge, measured_apart
+from .recomputing import measured_apart, merge_pairs
 from .reduced_rows import ReducedRows, RowUses, StoredValue, stored_value
 
 
@@ -81,9 +81,7 @@ class StoreReductions(AnalysisPass):
         kept: list[_Trial] = []
         for trial in trials:
             pairs = [(node_of[call], node_of[reader]) for call, reader in trial.copies]
-            if all(may_merge(judged, *pair, limits) for pair in pairs):
-                for pair in pairs:
-                    judged.merge(*(judged.group_of[node] for node in pair))
+            if merge_pairs(judged, pairs, limits):
                 kept.append(trial)
                 trial.rows.report(self.name, remarks, hardware)
         judged.assign()

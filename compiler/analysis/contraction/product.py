@@ -27,7 +27,7 @@ SHORT = 4
 #: Roles of what is multiplied, and of the result.
 _MULTIPLIED = ("left", "right", "result")
 #: Of each role of a factor, that of the other one.
-_OTHER_FACTOR = {
+OTHER_FACTOR = {
     "left": "right",
     "right": "left",
     "left_scale": "right_scale",
@@ -287,7 +287,7 @@ def _read(attributes: Attributes, operands: Sequence[ir.Value], result: ir.Value
 
 def _swapped(by_role: Mapping[str, _Kind]) -> dict[str, _Kind]:
     """By role, with what is of one factor in the place of what is of the other one."""
-    return {_OTHER_FACTOR.get(role, role): found for role, found in by_role.items()}
+    return {OTHER_FACTOR.get(role, role): found for role, found in by_role.items()}
 
 
 def _differ(a: Expr, b: Expr) -> bool:

@@ -20,6 +20,7 @@ from ...cost.work import Work
 from ...ir.contractions import FAST_TYPES
 from ...ir.layout import ELEMENT_BYTES
 from ...ir.sizes import ceil_power, floor_power
+from .product import OTHER_FACTOR
 
 #: The smallest extents of a tile that is multiplied; of what is summed in elements of 8 bits.
 LEAST_EXTENT, LEAST_BYTES = 16, 32
@@ -131,7 +132,7 @@ class ProductForm:
             right_bytes=self.left_bytes,
             left_slots=self.right_slots,
             right_slots=self.left_slots,
-            windows={"left": "right", "right": "left"}.get(self.windows, ""),
+            windows=OTHER_FACTOR.get(self.windows, ""),
         )
 
     @property

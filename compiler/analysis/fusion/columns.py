@@ -72,7 +72,7 @@ def held_by_products(t: PlacedForm, crossed: Iterable[frozenset[str]]) -> frozen
     ]
     products = products_of(plan)
     if any(x.looped for _, x, _, _ in found):
-        return _looped_columns(t, products)
+        return _looped_columns(t, products, found)
     first = [p for p in products if not any(p.over & other.kept for other in products)]
     summed = {p.over for p in first}
     held = {*crossed} - summed
@@ -96,7 +96,11 @@ def held_by_products(t: PlacedForm, crossed: Iterable[frozenset[str]]) -> frozen
     return frozenset().union(*columns) if _fit(t, products, columns) and _pays(t, inner) else _NONE
 
 
-def _looped_columns(t: PlacedForm, products: Sequence[FusedProduct]) -> frozenset[str]:
+def _looped_columns(
+    t: PlacedForm,
+    products: Sequence[FusedProduct],
+    crossings: Sequence[tuple[Instance, Crossing, frozenset[str], frozenset[str]]],
+) -> frozenset[str]:
     """The columns of all products of a kernel that goes through those of its first one; none where more is
     added to it than these, over its own dims:
 
@@ -105,16 +109,17 @@ def _looped_columns(t: PlacedForm, products: Sequence[FusedProduct]) -> frozense
       fails to compile one of rows alone, which a block has as a column;
     - a product of the rows of the first one and the columns of the last one that sums what the first one
       sums, where a block holds all columns that the kernel goes through.
+
+    ``crossings``: of the kernel, each with the images of the dims that it crosses and that it has.
     """
     plan = t.plan
-    crossings = [(i, x) for i in plan.instances for x in plan.members[i.member].summary.crossings]
-    scans = [(plan.image(i, x.over), plan.image(i, x.dims)) for i, x in crossings if x.op == "fuse.scan"]
+    scans = [(over, dims) for _, x, over, dims in crossings if x.op == "fuse.scan"]
     scanned = {over for over, _ in scans} - {_NONE}
     own, beside = ([p for p in products if p.looped is looped] for looped in (True, False))
-    plain = all(x.looped or x.op in PRODUCTS or x.op == "fuse.scan" for _, x in crossings)
+    plain = all(x.looped or x.op in PRODUCTS or x.op == "fuse.scan" for _, x, _, _ in crossings)
     free = plan.parallel.union(*scanned)
     whole = frozenset[str]().union(*(p.kept | p.over for p in own))
-    if len({i.member for i, x in crossings if x.looped}) != 1 or not plain or not free <= whole:
+    if len({i.member for i, x, _, _ in crossings if x.looped}) != 1 or not plain or not free <= whole:
         return _NONE
     batch = frozenset[str]().union(*(p.kept.difference(*p.sides) for p in own))
     rows = frozenset.intersection(*(p.kept for p in own)) & free - batch

@@ -4,6 +4,7 @@ The contiguous dims give whole lines.  The rows that are reduced are walked thro
 few.
 """
 
+from collections.abc import Collection
 from dataclasses import replace
 
 from ...base.dataclass import dataclass
@@ -252,9 +253,7 @@ def columns_read_again(reduced: ReducedColumns, hardware: Hardware) -> Tile | No
     if not shape.rereads or shape.kernel.scans or programs > hardware.sm_count:
         return None
     warps = next((n * _AGAIN_WARPS for n in (1, 2) if programs * n >= hardware.sm_count * 7 // 8), None)
-    loads = [a for a in shape.kernel.loads if set(reduced.dims) <= shape.kernel.op_dims[a.op]]
-    read = shape.points(shape.order) * sum(map(shape.element_bytes, loads))
-    if warps is None or read > hardware.l2_bytes * 3 // 4:
+    if warps is None or not stays_in_cache(shape, reduced.dims, hardware):
         return None
     elements = _AGAIN_ELEMENTS
     while elements > _THREAD_ELEMENTS and elements * shape.live_values > SMALL_REGISTERS:
@@ -266,6 +265,13 @@ def columns_read_again(reduced: ReducedColumns, hardware: Hardware) -> Tile | No
         length = ceil_power(max(1, shape.points(reduced.dims)))
         rows = Axis(reduced.dims, min(most, length), "looped")
     return reduced.tile(rows, _AGAIN_COLUMNS, warps)
+
+
+def stays_in_cache(shape: KernelShape, crossed: Collection[str], hardware: Hardware) -> bool:
+    """Whether the L2 cache holds all that is loaded along ``crossed`` until it is read again."""
+    loads = [a for a in shape.kernel.loads if {*crossed} <= shape.kernel.op_dims[a.op]]
+    read = shape.points(shape.order) * sum(map(shape.element_bytes, loads))
+    return read <= hardware.l2_bytes * 3 // 4
 
 
 def column_looped(reduced: ReducedColumns, hardware: Hardware) -> Tile:

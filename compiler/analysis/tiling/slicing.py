@@ -20,7 +20,7 @@ from ..contraction.tiles import blocks_of_whole_rows
 from ..kernel.shape import KernelShape
 from ..kernel.shares import FEWEST, equal_shares, walk_shares
 from .choice import NoTiling
-from .column_rules import ReducedColumns, columns_read_again
+from .column_rules import ReducedColumns, columns_read_again, stays_in_cache
 from .few_row_rules import programs_of_groups
 from .product_rules import Products
 from .row_rules import reduces_rows
@@ -226,9 +226,7 @@ def _reads_again_from_cache(shape: KernelShape, crossed: tuple[str, ...], hardwa
     main = shape.main_access
     if not shape.rereads or main is None or shape.contiguous_dim(main) not in crossed:
         return False
-    loads = [a for a in shape.kernel.loads if set(crossed) <= shape.kernel.op_dims[a.op]]
-    read = shape.points(shape.order) * sum(map(shape.element_bytes, loads))
-    return read <= hardware.l2_bytes * 3 // 4
+    return stays_in_cache(shape, crossed, hardware)
 
 
 def _reads_columns_again(shape: KernelShape, hardware: Hardware) -> bool:

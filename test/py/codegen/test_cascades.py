@@ -6,21 +6,16 @@ from typing import Any
 
 import pytest
 import torch
-from attention_forms import decayed
+from attention_forms import scores
 from compiling import Compiled, check
+from derived_cascades import FORCED, assert_derived, refusals
 from draws import drawn
 from torch import Tensor
 
 from fuse_mlir.compiler.analysis.contraction.looped import LoopedBlocks
 from fuse_mlir.compiler.analysis.tiling import held_rules
-from fuse_mlir.compiler.driver.program import CompiledGraph
 
-FORCED = {"products": "generated", "attention": False, "interpret_level": "tiled", "cache": False}
 ROWS, KEYS, HEADS = 70, 90, 4
-
-
-def scores(q: Tensor, k: Tensor) -> Tensor:
-    return q @ k.transpose(-2, -1) * q.shape[-1] ** -0.5
 
 
 def positions(s: Tensor) -> tuple[Tensor, Tensor]:
@@ -57,18 +52,6 @@ def factors(rows: int = ROWS, keys: int = KEYS, summed: int = 40, made: int = 24
     ]
 
 
-def refusals(graph: CompiledGraph) -> list[tuple[str, str]]:
-    return [(r.rule, r.message) for r in graph.remarks.items if r.pass_name == "derive-cascades"]
-
-
-def assert_derived(compiled: Compiled) -> None:
-    [graph] = compiled.graphs
-    assert [rule for rule, _ in refusals(graph)] == ["cascade"]
-    assert (graph.launches_after, graph.externs) == (1, 0)
-    [tiling] = [r.rule for r in graph.remarks.items if r.pass_name == "choose-tiling"]
-    assert tiling == "columns-in-a-loop"
-
-
 #: Of whole blocks and of others, with dims of heads that are a power of two and not.
 VARIANTS: dict[str, tuple[Callable[..., Tensor], list[Tensor]]] = {
     "merged heads": (merged_heads, factors(64, 128, 32, 32)),
@@ -84,38 +67,6 @@ VARIANTS: dict[str, tuple[Callable[..., Tensor], list[Tensor]]] = {
 def test_attention_is_one_kernel_and_right(name: str) -> None:
     function, args = VARIANTS[name]
     assert_derived(check(function, *args, **FORCED))
-
-
-def decoding(x: Tensor, w: Tensor, keys: Tensor, values: Tensor, at: Tensor) -> Tensor:
-    """A token writes its key and value, which are projected, into caches that it then reads."""
-    q, k, v = ((x @ part).view(2, HEADS, 1, -1) for part in w)
-    keys, values = keys.index_copy(2, at, k), values.index_copy(2, at, v)
-    seen = torch.arange(keys.shape[2]) <= at
-    return scores(q, keys).masked_fill(~seen, -math.inf).softmax(-1) @ values
-
-
-@pytest.mark.parametrize("at", [0, 70, KEYS - 1])
-def test_values_of_which_one_row_is_projected(at: int) -> None:
-    """These have more elements than the scores, and a product is what one of their rows is made of."""
-    caches = (drawn(2, HEADS, KEYS, 40, of=n) for n in (2, 3))
-    args = drawn(2, 48), drawn(3, 48, HEADS * 40, of=1), *caches, torch.tensor([at])
-    [graph] = check(decoding, *args, **FORCED).graphs
-    assert "cascade" in [rule for rule, _ in refusals(graph)]
-
-
-def cut(q: Tensor, k: Tensor, x: Tensor, w: Tensor) -> Tensor:
-    """Scores of more keys than are summed, and values that are projected."""
-    v = (x @ w).view(*k.shape[:2], KEYS, -1)
-    return scores(q, k)[..., 3 : KEYS + 3].softmax(-1) @ v
-
-
-def test_scores_of_which_some_are_summed() -> None:
-    """Scores are the product of which less is summed, and not what as many values are projected by."""
-    q, k, _ = factors(120, 100, 40)
-    args = q, k, drawn(2 * HEADS * KEYS, 24, of=3), drawn(24, 32, of=4)
-    [graph] = check(cut, *args, **FORCED).graphs
-    [(rule, message)] = refusals(graph)
-    assert (rule, "bmm_kernel reduces, and its readers need it at other points" in message) == ("form", True)
 
 
 def test_without_a_softmax_of_symbolic_lengths() -> None:
@@ -516,16 +467,3 @@ def test_what_needs_whole_rows_says_so() -> None:
         assert text in message
     [graph] = check(merged_heads, q, k, v, **FORCED, rounding="eager").graphs
     assert refusals(graph) == []
-
-
-@pytest.mark.parametrize("sizes", [(64, 64, 128, 64), (40, 50, 24, 33)], ids=str)
-def test_chunks_that_a_block_holds_are_one_kernel_and_right(sizes: tuple[int, int, int, int]) -> None:
-    """Scores of chunks times decays, as state spaces have them: a batch of matrices no wider than a block."""
-    rows, columns, summed, made = sizes
-    args = [
-        drawn(6, rows, summed),
-        drawn(6, columns, summed, of=1),
-        drawn(6, rows, columns, of=2),
-        drawn(6, columns, made, of=3),
-    ]
-    assert_derived(check(decayed, *args, **FORCED))

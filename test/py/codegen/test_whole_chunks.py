@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 import torch
+from attention_forms import decayed
 from chunk_forms import (
     along_columns,
     along_rows,
@@ -20,12 +21,11 @@ from chunk_forms import (
 )
 from compiling import Compiled, check
 from cubins import usage
+from derived_cascades import FORCED, assert_derived
 from draws import drawn
 from tiled_cubins import compiled as cubin_of
 from tiling_cases import Case, tensor
 from torch import Tensor
-
-FORCED = {"products": "generated", "attention": False, "interpret_level": "tiled", "cache": False}
 
 
 def chunks(rows: int, columns: int, decays: int) -> list[Tensor]:
@@ -36,6 +36,19 @@ def chunks(rows: int, columns: int, decays: int) -> list[Tensor]:
 def tilings(compiled: Compiled) -> list[str]:
     [graph] = compiled.graphs
     return [r.rule for r in graph.remarks.items if r.pass_name == "choose-tiling"]
+
+
+@pytest.mark.parametrize("sizes", [(64, 64, 128, 64), (40, 50, 24, 33)], ids=str)
+def test_chunks_that_a_block_holds_are_one_kernel_and_right(sizes: tuple[int, int, int, int]) -> None:
+    """Scores of chunks times decays, as state spaces have them: a batch of matrices no wider than a block."""
+    rows, columns, summed, made = sizes
+    args = [
+        drawn(6, rows, summed),
+        drawn(6, columns, summed, of=1),
+        drawn(6, rows, columns, of=2),
+        drawn(6, columns, made, of=3),
+    ]
+    assert_derived(check(decayed, *args, **FORCED))
 
 
 @pytest.mark.parametrize(

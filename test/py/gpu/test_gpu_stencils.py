@@ -2,9 +2,12 @@
 convolutions of few channels as products.
 """
 
+from collections.abc import Callable
+
 import pytest
 import torch
 from compiling import Compiled
+from torch import Tensor
 from torch.nn import functional as F
 
 from fuse_mlir.bench.cases_structured import STRUCTURED
@@ -17,6 +20,19 @@ pytestmark = [pytest.mark.gpu, pytest.mark.usefixtures("fresh_dynamo")]
 
 def drawn(*shape, dtype=torch.float32):
     return torch.randn(shape, device="cuda").to(dtype)
+
+
+def judged(function: Callable[..., Tensor], args: list[Tensor]) -> Compiled:
+    """The function compiled, whose result is as near to float64 as eager's, and lies as it does."""
+    compiled = Compiled(function)
+    with torch.no_grad():
+        found, eager = compiled(*args), function(*args)
+        with float64_reference():
+            reference = function(*(a.double() for a in args))
+    rows = judge_all(*({"result": r} for r in (reference, eager, found)), torch.finfo(args[0].dtype).eps)
+    assert all(row.passed for row in rows), rows
+    assert found.stride() == eager.stride()
+    return compiled
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.float16])
@@ -39,14 +55,7 @@ def test_answers(image, weight, options, dtype):
         return F.silu(convolve(x, w, b, **options))
 
     args = [drawn(*image, dtype=dtype), drawn(*weight, dtype=dtype), drawn(weight[0], dtype=dtype)]
-    compiled = Compiled(function)
-    with torch.no_grad():
-        found, eager = compiled(*args), function(*args)
-        with float64_reference():
-            reference = function(*(a.double() for a in args))
-    rows = judge_all(*({"result": r} for r in (reference, eager, found)), torch.finfo(dtype).eps)
-    assert all(row.passed for row in rows), rows
-    assert found.stride() == eager.stride()
+    compiled = judged(function, args)
     assert [graph.externs for graph in compiled.graphs] == [0]
 
 
@@ -69,14 +78,7 @@ def test_stems(image, weight, options, last, dtype):
     args = [drawn(*image, dtype=dtype), drawn(*weight, dtype=dtype), drawn(weight[0], dtype=dtype)]
     if last:
         args[:2] = [a.contiguous(memory_format=torch.channels_last) for a in args[:2]]
-    compiled = Compiled(function)
-    with torch.no_grad():
-        found, eager = compiled(*args), function(*args)
-        with float64_reference():
-            reference = function(*(a.double() for a in args))
-    rows = judge_all(*({"result": r} for r in (reference, eager, found)), torch.finfo(dtype).eps)
-    assert all(row.passed for row in rows), rows
-    assert found.stride() == eager.stride()
+    compiled = judged(function, args)
     assert [(graph.externs, len(graph.launches)) for graph in compiled.graphs] == [(0, 1)]
 
 
